@@ -30,11 +30,14 @@ class SystemClock:
     """The machine's own clocks."""
 
     def wall(self) -> float:
+        """Seconds since 1970 in UTC."""
         return time.time()
 
     def monotonic(self) -> float:
+        """Seconds since some instant."""
         return time.monotonic()
 
     def boot(self) -> float:
+        """Seconds since the machine started."""
         # CLOCK_BOOTTIME is Linux's name; elsewhere the monotonic clock is the nearest thing.
         return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

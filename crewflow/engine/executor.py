@@ -9,7 +9,7 @@ processes, `engine.inline` in this one; tests use one that finishes attempts in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """The attempt's process exists. `start` is its start time as the kernel counts it (clock ticks)."""
+    """The attempt's process exists. `start` is its start time as the kernel counts it (clock ticks).
+
+    A process that ends within a moment may have none: there is nothing that could be found again.
+    """
 
     task: str
     number: int
@@ -80,15 +83,15 @@ class Ended:
     task: str
     number: int
     outcome: Outcome
-    failure: str | None
-    exit_code: int | None
-    signal: str | None
-    error: str | None
-    outputs: dict[str, Any]
-    result: Any
-    artifacts: tuple[dict[str, Any], ...]
-    output_bytes: int
-    seconds: float
+    failure: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    error: str | None = None
+    outputs: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    artifacts: tuple[dict[str, Any], ...] = ()
+    output_bytes: int = 0
+    seconds: float = 0.0
     survivors: tuple[int, ...] = ()
 
 

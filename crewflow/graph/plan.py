@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ from crewflow.spec.model import Backoff, Kind, OnFailure, Output, Retry
 from crewflow.spec.template import from_plain, to_plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from crewflow.spec.template import Text
 
 PLAN_FORMAT = 1
@@ -93,3 +95,175 @@ class Task:
     idempotent: bool
     keeps_stdout: bool
     weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one run executes.
+
+    Attributes:
+        inputs: values after defaults, of their declared types.
+        env: variables of project and workflow, set for every task.
+        max_parallel: the workflow's own limit; None for none.
+        final tasks stand after all others in `tasks`, as final steps do in `steps`.
+    """
+
+    workflow: str
+    project: str
+    inputs: dict[str, Any]
+    env: dict[str, Text]
+    max_parallel: int | None
+    on_failure: OnFailure
+    steps: tuple[PlannedStep, ...]
+    tasks: tuple[Task, ...]
+
+    def fingerprint(self) -> str:
+        """The sha256 of all that decides what runs; the same on every machine."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """The plan as canonical JSON, which is also the plan file of a run."""
+        document = to_json(self)
+        return (
+            json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+        )
+
+
+def to_json(plan: Plan) -> dict[str, Any]:
+    """The JSON form of a plan: fields that say nothing are left out."""
+    return {
+        "format": PLAN_FORMAT,
+        "workflow": plan.workflow,
+        "project": plan.project,
+        "inputs": to_plain(plan.inputs),
+        "env": to_plain(plan.env),
+        "max_parallel": plan.max_parallel,
+        "on_failure": plan.on_failure,
+        "steps": [_step_to_json(step) for step in plan.steps],
+        "tasks": [_task_to_json(task) for task in plan.tasks],
+    }
+
+
+def from_bytes(data: bytes) -> Plan:
+    """The plan of a plan file. Raises ValueError if the bytes are no plan of this format."""
+    document = json.loads(data)
+    if not isinstance(document, dict) or document.get("format") != PLAN_FORMAT:
+        raise ValueError("not a plan of this format")
+    return Plan(
+        workflow=document["workflow"],
+        project=document["project"],
+        inputs=from_plain(document["inputs"]),
+        env=from_plain(document["env"]),
+        max_parallel=document["max_parallel"],
+        on_failure=OnFailure(document["on_failure"]),
+        steps=tuple(_step_from_json(step) for step in document["steps"]),
+        tasks=tuple(_task_from_json(task) for task in document["tasks"]),
+    )
+
+
+_STEP_DEFAULTS: dict[str, Any] = {
+    "needs": (),
+    "after": (),
+    "final": False,
+    "fan_out": False,
+    "max_parallel": None,
+}
+
+_TASK_DEFAULTS: dict[str, Any] = {
+    "script_env": {},
+    "shell": (),
+    "arguments": {},
+    "env": {},
+    "cwd": "",
+    "condition": Condition.SUCCESS,
+    "condition_text": None,
+    "context": {},
+    "timeout": None,
+    "grace": 10.0,
+    "retry": Retry(),
+    "outputs": (),
+    "artifacts": {},
+    "allow_failure": False,
+    "idempotent": True,
+    "keeps_stdout": False,
+}
+
+
+def _step_to_json(step: PlannedStep) -> dict[str, Any]:
+    said = {name: getattr(step, name) for name in ("id", "tasks")}
+    return said | {
+        name: value for name, default in _STEP_DEFAULTS.items() if (value := getattr(step, name)) != default
+    }
+
+
+def _step_from_json(said: dict[str, Any]) -> PlannedStep:
+    values = _STEP_DEFAULTS | said
+    for name in ("tasks", "needs", "after"):
+        values[name] = tuple(values[name])
+    return PlannedStep(**values)
+
+
+def _task_to_json(task: Task) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "id": task.id,
+        "step": task.step,
+        "kind": task.kind,
+        "action": to_plain(task.action),
+        "weight": task.weight,
+    }
+    for name, default in _TASK_DEFAULTS.items():
+        value = getattr(task, name)
+        if value != default:
+            said[name] = _PLAIN.get(name, to_plain)(value)
+    return said
+
+
+def _task_from_json(said: dict[str, Any]) -> Task:
+    values = dict(_TASK_DEFAULTS)
+    for name, value in said.items():
+        values[name] = _UNPLAIN.get(name, from_plain)(value)
+    return Task(**values)
+
+
+def _retry_to_json(retry: Retry) -> dict[str, Any]:
+    return asdict(retry)
+
+
+def _retry_from_json(said: dict[str, Any]) -> Retry:
+    lists = {name: tuple(said[name]) for name in ("when", "unless")}
+    return Retry(**(said | lists | {"backoff": Backoff(said["backoff"])}))
+
+
+def _outputs_to_json(outputs: tuple[Output, ...]) -> list[dict[str, Any]]:
+    return [asdict(output) | {"default": to_plain(output.default)} for output in outputs]
+
+
+def _outputs_from_json(said: list[dict[str, Any]]) -> tuple[Output, ...]:
+    return tuple(Output(**(one | {"default": from_plain(one["default"])})) for one in said)
+
+
+def _action_from_json(said: Any) -> str | tuple[Text, ...]:
+    value = from_plain(said)
+    return value if isinstance(value, str) else tuple(value)
+
+
+def _allowed_from_json(said: Any) -> Any:
+    return tuple(said) if isinstance(said, list) else from_plain(said)
+
+
+def _artifacts_from_json(said: dict[str, Any]) -> dict[str, tuple[Text, ...]]:
+    return {name: tuple(patterns) for name, patterns in from_plain(said).items()}
+
+
+_PLAIN: dict[str, Callable[[Any], Any]] = {"retry": _retry_to_json, "outputs": _outputs_to_json}
+
+_UNPLAIN: dict[str, Callable[[Any], Any]] = {
+    "kind": Kind,
+    "action": _action_from_json,
+    "shell": tuple,
+    "condition": Condition,
+    "retry": _retry_from_json,
+    "outputs": _outputs_from_json,
+    "allow_failure": _allowed_from_json,
+    "artifacts": _artifacts_from_json,
+}

@@ -1,6 +1,7 @@
 """The authored project as frozen values: what the YAML says, checked and with defaults applied.
 
-Nothing here reads files or knows networkx. Text that may hold `${{ }}` is kept as `Text`: a plain string, or a `Template` with its expressions parsed.
+Nothing here reads files or knows networkx. Text that may hold `${{ }}` is kept as `Text`: a plain
+string, or a `Template` with its expressions parsed; only the script of a step is kept as it was written.
 Positions are not stored value by value: every step knows its path in its document, and the
 document finds the place of a path when a problem has to be shown.
 """
@@ -12,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from crewflow.errors import Place
+    from crewflow.errors import Note, Place
     from crewflow.spec.template import Text
 
 DEFAULT_RETRY_WHEN = (
@@ -47,6 +48,14 @@ class Source(Protocol):
 
     def key_place(self, path: Path) -> Place:
         """Where the key that ends `path` is written."""
+        ...
+
+    def within(self, path: Path, offset: int, length: int) -> Place:
+        """Where `length` characters from `offset` into the text at `path` are written, else all of it."""
+        ...
+
+    def use_notes(self, path: Path) -> tuple[Note, ...]:
+        """Where an alias or a merge brought the value at `path` to where it is used."""
         ...
 
     def line_text(self, line: int) -> str | None:

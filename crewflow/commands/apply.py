@@ -1,0 +1,60 @@
+"""`crewflow apply`: validate, compile, run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from crewflow.engine.keeper import Keeper
+from crewflow.errors import ExitCode
+
+if TYPE_CHECKING:
+    from crewflow.commands.project import Inputs
+    from crewflow.report.console import Console
+
+
+def run(
+    console: Console,
+    folder: str,
+    *,
+    workflow: str | None,
+    inputs: Inputs,
+    jobs: int | None,
+    executor: str,
+    on_failure: str | None,
+) -> int:
+    """Apply a workflow and say how it ended; the exit code is the run's."""
+    # before anything is read or opened, so that the processes of the run inherit nothing of it
+    keeper = Keeper.fork() if executor == "local" else None
+    try:
+        return _apply(console, folder, keeper, workflow, inputs, jobs, on_failure)
+    finally:
+        if keeper is not None:
+            keeper.close()
+
+
+def _apply(
+    console: Console,
+    folder: str,
+    keeper: Keeper | None,
+    workflow: str | None,
+    inputs: Inputs,
+    jobs: int | None,
+    on_failure: str | None,
+) -> int:
+    from crewflow.commands.crew import crewed  # noqa: PLC0415  (the keeper is forked first)
+    from crewflow.commands.project import choose, compile_chosen  # noqa: PLC0415  (as above)
+    from crewflow.engine.apply import begin_run, slots_of  # noqa: PLC0415  (as above)
+    from crewflow.spec.model import OnFailure  # noqa: PLC0415  (as above)
+    from crewflow.state.folder import open_state  # noqa: PLC0415  (as above)
+
+    chosen = choose(folder, workflow)
+    plan = compile_chosen(chosen, inputs)
+    if on_failure is not None:
+        plan = replace(plan, on_failure=OnFailure(on_failure))
+    state = open_state(chosen.project.root)
+    slots = slots_of(plan, jobs or os.cpu_count() or 1)
+    with crewed(console, chosen.project.root, state, slots, keeper) as crew:
+        begin_run(plan, crew.setting)
+        return int(crew.finish()) if crew.story is not None else int(ExitCode.BUG)

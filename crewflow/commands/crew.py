@@ -1,0 +1,96 @@
+"""What `apply` and `resume` share: the executor, the signals, the progress, and the last word."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from crewflow.clock import SystemClock
+from crewflow.engine.apply import Setting
+from crewflow.engine.interrupts import EXIT_CODES, Interrupts
+from crewflow.errors import ExitCode
+from crewflow.report.progress import Progress
+from crewflow.report.summary import show_summary, summary_document
+from crewflow.report.words import plural
+from crewflow.run.states import RunState
+from crewflow.state.story import Story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crewflow.engine.dispatch import Observer
+    from crewflow.engine.executor import Executor
+    from crewflow.engine.keeper import Keeper
+    from crewflow.report.console import Console
+    from crewflow.run.machine import Machine
+    from crewflow.state.paths import RunPaths
+
+_BY_STATE = {
+    RunState.SUCCEEDED: ExitCode.DONE,
+    RunState.FAILED: ExitCode.RUN_FAILED,
+    RunState.CANCELLED: ExitCode.CANCELLED,
+}
+
+
+@dataclass
+class Crewed:
+    """One `apply` or `resume` under way."""
+
+    console: Console
+    project: str
+    keeper: Keeper | None
+    interrupts: Interrupts
+    story: Story | None = field(default=None)
+    setting: Setting = field(init=False)
+
+    def executor(self, slots: int, alive: str) -> Executor:
+        """Workers of the keeper, or this very process."""
+        if self.keeper is None:
+            from crewflow.engine.inline import InlineExecutor  # noqa: PLC0415  (seldom wanted)
+
+            return InlineExecutor(self.interrupts.wake_fd)
+        from crewflow.engine.pool import LocalExecutor  # noqa: PLC0415  (imported beside the keeper's work)
+
+        executor = LocalExecutor(self.keeper, slots, self.interrupts.wake_fd)
+        executor.hold(alive)
+        return executor
+
+    def observe(self, run: RunPaths, machine: Machine) -> Observer:
+        """Say that the run exists, and follow it."""
+        self.story = Story(run, machine)
+        if not self.console.quiet:
+            size = plural(len(machine.tasks), "task")
+            self.console.talk(
+                f"run {run.run_id} of `{machine.plan.workflow}`: {size}, at most {machine.slots} at once"
+            )
+        return Progress(self.story, self.console)
+
+    def finish(self) -> ExitCode:
+        """Say the last word; the exit code tells how the run ended."""
+        assert self.story is not None  # noqa: S101  (set by `observe`, which every run begins with)
+        if self.console.as_json:
+            self.console.document(summary_document(self.story))
+        else:
+            show_summary(self.story, self.console, self.project)
+        state = self.story.machine.state
+        if state is RunState.CANCELLED and self.interrupts.first is not None:
+            return EXIT_CODES[self.interrupts.first]
+        return _BY_STATE[state]
+
+
+@contextlib.contextmanager
+def crewed(console: Console, project: str, state: str, slots: int, keeper: Keeper | None) -> Iterator[Crewed]:
+    """Everything a run needs, let go of at the end."""
+    with Interrupts() as interrupts:
+        crew = Crewed(console, project, keeper, interrupts)
+        crew.setting = Setting(
+            project=project,
+            state=state,
+            slots=slots,
+            crew=crew,
+            clock=SystemClock(),
+            interrupts=interrupts,
+            observe=crew.observe,
+        )
+        yield crew

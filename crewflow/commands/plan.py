@@ -1,0 +1,28 @@
+"""`crewflow plan`: what would run, in what order, and why. Writes nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from crewflow.commands.project import choose, compile_chosen
+from crewflow.errors import ExitCode
+from crewflow.report.plan import plan_document, plan_text
+
+if TYPE_CHECKING:
+    from crewflow.commands.project import Inputs
+    from crewflow.report.console import Console
+
+
+def run(
+    console: Console, folder: str, *, workflow: str | None, inputs: Inputs, jobs: int | None, output: str
+) -> int:
+    """Print the plan of a workflow."""
+    plan = compile_chosen(choose(folder, workflow), inputs)
+    asked = jobs or os.cpu_count() or 1
+    slots = asked if plan.max_parallel is None else min(asked, plan.max_parallel)
+    if console.as_json or output == "json":
+        console.document(plan_document(plan, slots))
+    else:
+        console.data(plan_text(plan, slots))
+    return int(ExitCode.DONE)

@@ -1,0 +1,24 @@
+"""`crewflow schema`: the JSON Schema that an editor and `validate` share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from crewflow.errors import ExitCode
+from crewflow.spec.schema import schema
+
+if TYPE_CHECKING:
+    from crewflow.report.console import Console
+
+_KINDS = ("project", "workflow")
+
+
+def run(console: Console, folder: str, *, kind: str | None) -> int:
+    """Print the schema of a kind of document, or the kinds there are."""
+    del folder
+    if kind is None:
+        console.data("\n".join(_KINDS))
+    else:
+        console.data(json.dumps(schema(kind), indent=2, ensure_ascii=False))
+    return int(ExitCode.DONE)

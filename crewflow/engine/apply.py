@@ -1,0 +1,169 @@
+"""Begin a run, or take one up again: lease, replay, journal, loop, and everything let go of at the end."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from crewflow import durable
+from crewflow.engine.dispatch import Dispatch
+from crewflow.engine.results import bring_back
+from crewflow.engine.snapshots import Snapshots
+from crewflow.engine.view import View
+from crewflow.errors import HeldError, UsageError
+from crewflow.graph.plan import from_bytes
+from crewflow.run.events import GenerationBegan
+from crewflow.run.machine import Machine
+from crewflow.run.states import RunState, TaskState
+from crewflow.state import codec
+from crewflow.state.journal import Journal, read_journal
+from crewflow.state.lease import acquire
+from crewflow.state.records import GENERATION
+from crewflow.state.replay import recorded_plan_hash, replay
+from crewflow.state.runs import create_run, load_plan_bytes, new_run_id, plan_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crewflow.clock import Clock
+    from crewflow.engine.dispatch import Interrupts, Observer
+    from crewflow.engine.executor import Executor
+    from crewflow.graph.plan import Plan
+    from crewflow.state.journal import Reading
+    from crewflow.state.paths import RunPaths
+
+_PATIENCE_WITH_LEFTOVERS = 20.0  # seconds: the keeper's longest grace and some
+
+
+class Crew(Protocol):
+    """Makes the executor of a run once it is known how many slots it has and which file shows its life."""
+
+    def executor(self, slots: int, alive: str) -> Executor:
+        """The executor; its processes hold a shared lock on `alive` as long as they live."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a run is begun with, beside its plan.
+
+    Attributes:
+        project: absolute path of the project; `state`: of its state folder.
+        slots: how many tasks may run at once.
+        observe: called with the run once it is recorded, before the first task; what it gives is told
+            of every record.
+    """
+
+    project: str
+    state: str
+    slots: int
+    crew: Crew
+    clock: Clock
+    interrupts: Interrupts
+    observe: Callable[[RunPaths, Machine], Observer]
+
+
+def begin_run(plan: Plan, setting: Setting) -> tuple[RunPaths, RunState]:
+    """Create a run of this plan and run it to its end. Raises StateError, HeldError."""
+    data = plan.to_bytes()
+    run = create_run(setting.state, new_run_id(setting.clock.wall()), data)
+    with contextlib.closing(_Held(run, setting.clock)) as held:
+        machine = Machine(plan, setting.slots)
+        view = View(plan, machine, run.run_id)
+        return run, _generation(held, machine, view, None, plan_hash(data), setting)
+
+
+def resume_run(run: RunPaths, setting: Setting) -> RunState:
+    """Go on with a run, trying again what did not succeed.
+
+    Raises:
+        UsageError: it succeeded, or a task that may not run twice was lost.
+        HeldError: someone else runs it, or processes of it still live.
+        StateError: its files are damaged.
+    """
+    with contextlib.closing(_Held(run, setting.clock)) as held:
+        if not durable.wait_alone(run.alive, _PATIENCE_WITH_LEFTOVERS):
+            raise HeldError(
+                f"processes of run `{run.run_id}` still live, though its engine is gone",
+                hint="look for them with `ps`, and try again once they have ended",
+            )
+        reading = read_journal(run)
+        recorded = recorded_plan_hash(run, reading)
+        plan = from_bytes(load_plan_bytes(run, recorded))
+        machine = Machine(plan, setting.slots)
+        view = View(plan, machine, run.run_id)
+        replay(machine, (bring_back(record, run) for record in reading.records), view.take)
+        _check_resumable(run, machine)
+        return _generation(held, machine, view, reading, recorded, setting)
+
+
+def slots_of(plan: Plan, jobs: int) -> int:
+    """How many tasks may run at once: what was asked for, within the workflow's own limit."""
+    return min(jobs, plan.max_parallel) if plan.max_parallel is not None else jobs
+
+
+class _Held:
+    """A run whose lease this process holds."""
+
+    def __init__(self, run: RunPaths, clock: Clock) -> None:
+        self.run = run
+        self.lease = acquire(run, purpose="run", clock=clock)
+
+    def close(self) -> None:
+        self.lease.release()
+
+
+def _check_resumable(run: RunPaths, machine: Machine) -> None:
+    if machine.state is RunState.SUCCEEDED:
+        raise UsageError(
+            f"run `{run.run_id}` succeeded: nothing is left to do",
+            hint="start a new one with `crewflow apply`",
+        )
+    lost = [t for t in machine.tasks.values() if t.state is TaskState.RUNNING and not t.task.idempotent]
+    if lost:
+        names = ", ".join(f"`{task.task.id}`" for task in lost)
+        raise UsageError(
+            f"{names} may have run and may not run twice (`idempotent: false`)",
+            hint="find out what it did; to run it again in spite of that is not available in this version",
+        )
+
+
+def _generation(
+    held: _Held,
+    machine: Machine,
+    view: View,
+    past: Reading | None,
+    plan: str,
+    setting: Setting,
+) -> RunState:
+    run = held.run
+    number = past.generations + 1 if past else 1
+    header = {"run": run.run_id, "workflow": machine.plan.workflow, "plan": plan, "slots": setting.slots}
+    lost = [task for task in machine.tasks.values() if task.state is TaskState.RUNNING]
+    with contextlib.closing(Journal.create(run, number, header, setting.clock, past)) as journal:
+        snapshots = Snapshots(run, machine, setting.clock)
+        observer = setting.observe(run, machine)
+        observer.see({"type": GENERATION, "ts": setting.clock.wall(), "generation": number, **header})
+        for task in lost:
+            facts = {"task": task.task.id, "attempt": task.attempts}
+            journal.append(codec.LOST, facts)
+            observer.see({"type": codec.LOST, "ts": setting.clock.wall(), **facts})
+        executor = setting.crew.executor(setting.slots, run.alive)
+        with contextlib.closing(executor):
+            loop = Dispatch(
+                machine=machine,
+                view=view,
+                executor=executor,
+                journal=journal,
+                lease=held.lease,
+                snapshots=snapshots,
+                run=run,
+                project=setting.project,
+                clock=setting.clock,
+                observer=observer,
+                interrupts=setting.interrupts,
+            )
+            state = loop.run(GenerationBegan(number))
+        snapshots.write(journal.seq)
+        return state

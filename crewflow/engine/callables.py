@@ -1,0 +1,465 @@
+"""Python steps: a `module:function` called in the current process, which is as before afterwards.
+
+What cannot be put back (a thread that goes on, an open descriptor, memory, a changed module) is
+named instead, and the worker that did the call is given up for a fresh one. A return value is whatever
+JSON can say; what the function writes to its descriptors 1 and 2 goes to the attempt's log, as does the
+traceback of what it raises. Processes that it leaves behind are ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crewflow.engine import collect, procs, spawn
+from crewflow.engine.artifacts import BadOutputError
+from crewflow.engine.executor import Ended
+from crewflow.run.states import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crewflow.engine.executor import Attempt
+
+CALL_LIMIT = 200
+"""Calls after which a worker is given up."""
+
+MEMORY_LIMIT = 64 * 1024 * 1024
+"""Bytes that a worker may grow before it is given up."""
+
+_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """How a call went: a value, or a failure with the words for it."""
+
+    value: Any = None
+    failure: str | None = None
+    exit_code: int | None = None
+    error: str | None = None
+
+
+class _OutOfTimeError(BaseException):
+    """Raised in a function by an alarm, where there is no keeper to end its process."""
+
+
+class Host:
+    """The process that calls, and what it remembers between calls.
+
+    Args:
+        sheltered: the process is a worker: a keeper sees to the timeout, and ends it as a whole.
+    """
+
+    def __init__(self, *, sheltered: bool = True) -> None:
+        self._sheltered = sheltered
+        self._calls = 0
+        self._memory = _resident()
+        self._seen: dict[str, tuple[str, int, int]] = {}
+
+    def stale(self, project: str) -> str | None:
+        """Which module of the project was loaded here and has changed since; None if none has."""
+        self._notice_modules(project)
+        for name, (file, *stamp) in self._seen.items():
+            if _stamp(file) != tuple(stamp):
+                return name
+        return None
+
+    def forget_changed(self, project: str) -> None:
+        """Have changed modules of the project loaded again, where the process cannot be given up."""
+        while name := self.stale(project):
+            sys.modules.pop(name, None)
+            del self._seen[name]
+
+    def call(
+        self, attempt: Attempt, base: dict[bytes, bytes], spare: frozenset[int] = frozenset()
+    ) -> tuple[Ended, str | None]:
+        """Run a python step to its end; with why this process should not run another, if so.
+
+        Args:
+            attempt: what to call.
+            base: the environment below the attempt's own.
+            spare: children of this process that have nothing to do with attempts.
+        """
+        began = time.monotonic()
+        me = os.getpid()
+        before = _Before.look()
+        try:
+            spawn.fresh_folder(attempt.folder)
+            env = spawn.environment(base, attempt)
+            with self._streams(attempt), before.restored():
+                result = self._call(attempt, env, me)
+        except spawn.StartError as error:
+            result = _Result(failure="start", error=str(error))
+        survivors = _end_leftovers(attempt, spare)
+        ended = _as_ended(attempt, result, began, survivors)
+        self._calls += 1
+        self._notice_modules(attempt.project)
+        return ended, self._why_not_again(before, survivors)
+
+    def _call(self, attempt: Attempt, env: dict[bytes, bytes], me: int) -> _Result:
+        spawn.enter(attempt.cwd)
+        _set_environment(env)
+        sys.path.insert(0, attempt.project)
+        if self._sheltered:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        else:
+            _set_alarm(attempt.timeout)
+        try:
+            return _Result(_load(str(attempt.action))(**attempt.arguments))
+        except spawn.StartError:
+            raise
+        except _OutOfTimeError:
+            return _Result(failure="timeout", error=f"timed out after {attempt.timeout or 0:g}s")
+        except SystemExit as error:
+            return _of_exit(error)
+        except BaseException as error:  # noqa: BLE001  # whatever a step raises is its own failure
+            return _of_exception(str(attempt.action), error)
+        finally:
+            if os.getpid() != me:
+                # A fork of the function's has come back from it: this is no worker.
+                os._exit(0)
+
+    @contextlib.contextmanager
+    def _streams(self, attempt: Attempt) -> Iterator[None]:
+        """Descriptors 0, 1 and 2 as a step has them."""
+        apart = any(
+            output.origin != "output" and not output.origin.startswith("file:") for output in attempt.outputs
+        )
+        log = _open_log(attempt, "output.log")
+        out = _open_log(attempt, "stdout.log") if apart else os.dup(log)
+        null = os.open(os.devnull, os.O_RDONLY)
+        saved = [_dup_high(fd) for fd in range(3)]
+        objects = (sys.stdin, sys.stdout, sys.stderr)
+        _flush()
+        if not self._sheltered:
+            _fresh_streams()
+        for fd, number in ((null, 0), (out, 1), (log, 2)):
+            os.dup2(fd, number)
+            os.close(fd)
+        try:
+            yield
+        finally:
+            _flush()
+            sys.stdin, sys.stdout, sys.stderr = objects
+            for number, fd in enumerate(saved):
+                _put_back(fd, number)
+            _tidy_logs(attempt)
+
+    def _notice_modules(self, project: str) -> None:
+        inside = project.rstrip("/") + "/"
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if name not in self._seen and isinstance(file, str) and file.startswith(inside):
+                self._seen[name] = (file, *_stamp(file))
+
+    def _why_not_again(self, before: _Before, survivors: tuple[int, ...]) -> str | None:
+        if survivors:
+            return "processes that cannot be ended"
+        if threading.active_count() > before.threads:
+            return "a thread goes on"
+        if _open_fds() - before.fds:
+            gc.collect()
+            if _open_fds() - before.fds:
+                return "files are left open"
+        if self._calls >= CALL_LIMIT:
+            return "enough calls"
+        if _resident() - self._memory > MEMORY_LIMIT:
+            return "memory has grown"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The process as it was before a call."""
+
+    cwd: str
+    env: dict[bytes, bytes]
+    umask: int
+    path: list[str]
+    handlers: tuple[Any, ...]
+    blocked: frozenset[int]
+    fds: frozenset[int]
+    threads: int
+
+    @staticmethod
+    def look() -> _Before:
+        umask = os.umask(0o077)
+        os.umask(umask)
+        handlers = tuple(signal.getsignal(number) for number in _SIGNALS)
+        return _Before(
+            os.getcwd(),  # a text
+            dict(os.environb),
+            umask,
+            sys.path[:],
+            handlers,
+            frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+            _open_fds(),
+            threading.active_count(),
+        )
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._restore()
+
+    def _restore(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.blocked)
+        for number, handler in zip(_SIGNALS, self.handlers, strict=True):
+            if signal.getsignal(number) is not handler and handler is not None:
+                signal.signal(number, handler)
+        os.umask(self.umask)
+        _set_environment(self.env)
+        sys.path[:] = self.path
+        os.chdir(self.cwd)
+
+
+def _set_alarm(timeout: float | None) -> None:
+    def ring(_number: int, _frame: object) -> None:
+        raise _OutOfTimeError
+
+    if timeout is not None:
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, timeout)
+
+
+def _load(action: str) -> Any:
+    """The function that `module:function` names.
+
+    Raises:
+        StartError: there is no such module or function.
+    """
+    name, _, path = action.partition(":")
+    importlib.invalidate_caches()
+    try:
+        found: Any = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            raise spawn.StartError(f"module `{error.name}` of `{action}` was not found") from error
+        raise
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise spawn.StartError(f"module `{name}` has no function `{path}`")
+        found = getattr(found, part)
+    if not callable(found):
+        raise spawn.StartError(f"`{action}` is not a function")
+    return found
+
+
+def _of_exit(error: SystemExit) -> _Result:
+    """What `sys.exit` means, as Python has it: None is 0, a number itself, anything else a message and 1."""
+    if error.code is None or error.code == 0:
+        return _Result()
+    if isinstance(error.code, int):
+        code = error.code & 0xFF
+        return _Result(failure="exit", exit_code=code, error=f"exit code {code}") if code else _Result()
+    with contextlib.suppress(Exception):
+        print(error.code, file=sys.stderr)  # noqa: T201  # into the attempt's log
+    return _Result(failure="exit", exit_code=1, error="exit code 1")
+
+
+def _of_exception(action: str, error: BaseException) -> _Result:
+    lines = traceback.format_exception(error)
+    with contextlib.suppress(Exception):
+        os.write(2, "".join(_without_own_frames(error, lines)).encode("utf-8", "backslashreplace"))
+    said = traceback.format_exception_only(error)[-1].strip()
+    first = said.splitlines()[0][:300] if said else ""
+    return _Result(failure="exit", exit_code=1, error=f"`{action}` raised {first}")
+
+
+def _without_own_frames(error: BaseException, lines: list[str]) -> list[str]:
+    """A traceback that begins in the step's code: what called it is no help to its author."""
+    own = 0
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename != __file__:
+            break
+        own += 1
+    if error.__cause__ or error.__context__:
+        return lines
+    return [lines[0], *lines[1 + own :]]
+
+
+def _as_ended(attempt: Attempt, result: _Result, began: float, survivors: tuple[int, ...]) -> Ended:
+    failure, error, code = result.failure, result.error, result.exit_code
+    kept, value = collect.Kept(), None
+    if failure is None:
+        code = 0
+        try:
+            value = _plain(result.value)
+            kept = collect.collect(attempt, None, value)
+        except BadOutputError as fault:
+            failure, error, value = "bad_output", str(fault), None
+    return Ended(
+        attempt.task,
+        attempt.number,
+        Outcome.SUCCEEDED if failure is None else Outcome.FAILED,
+        failure,
+        exit_code=code,
+        error=error,
+        outputs=kept.outputs,
+        result=value,
+        artifacts=kept.artifacts,
+        output_bytes=_size(attempt),
+        seconds=time.monotonic() - began,
+        survivors=survivors,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A return value as JSON gives it back.
+
+    Raises:
+        BadOutputError: JSON cannot say it, or it is too large.
+    """
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise BadOutputError(f"the function returned what JSON cannot say: {_why(error)}") from error
+    if size > collect.VALUE_LIMIT:
+        raise BadOutputError("the function returned more than 1 MiB; pass it by `artifacts`")
+    return json.loads(text)
+
+
+def _why(error: Exception) -> str:
+    return str(error).replace("Object of type ", "a value of type ")[:200] or "it is nested too deeply"
+
+
+def _end_leftovers(attempt: Attempt, spare: frozenset[int]) -> tuple[int, ...]:
+    """End the processes that a call left behind; those that cannot be ended."""
+    if not spare and procs.reap():
+        return ()
+    ending: procs.Ending | None = None
+    named: set[int] = set()
+    until = time.monotonic() + procs.LINGER
+    while left := procs.descendants([os.getpid()], spare):
+        if time.monotonic() >= until:
+            ending = ending or procs.Ending(min(attempt.grace, procs.LEFTOVER_GRACE))
+            ending.press(left)
+            _name(attempt, [proc for proc in left if proc.pid not in named])
+            named |= {proc.pid for proc in left}
+            if ending.given_up():
+                return tuple(proc.pid for proc in left)
+        time.sleep(0.01)
+        for child in procs.children_of_this() - spare:
+            os.waitpid(child, os.WNOHANG)
+    return ()
+
+
+def _name(attempt: Attempt, left: list[procs.Proc]) -> None:
+    with contextlib.suppress(OSError), Path(attempt.folder, "output.log").open("a", encoding="utf-8") as log:
+        log.write(procs.leftover_text(left))
+
+
+def _set_environment(env: dict[bytes, bytes]) -> None:
+    if os.environb != env:
+        for name in os.environb.keys() - env.keys():
+            del os.environb[name]
+        os.environb.update(env)
+
+
+def _open_log(attempt: Attempt, name: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(f"{attempt.folder}/{name}", flags, 0o600)
+    except OSError as error:
+        raise spawn.StartError(f"`{name}` cannot be written: {spawn.words(error)}") from error
+
+
+def _dup_high(fd: int) -> int:
+    """A copy of a descriptor where a function that closes some is not likely to find it; -1 if none."""
+    import fcntl  # noqa: PLC0415  # only calls need it
+
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 200)
+    except OSError:
+        return -1
+
+
+def _put_back(fd: int, number: int) -> None:
+    try:
+        os.dup2(fd, number)
+        os.close(fd)
+    except OSError:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != number:
+            os.dup2(null, number)
+            os.close(null)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def _fresh_streams() -> None:
+    """Objects that write to the descriptors, where the ones in place may be a debugger's or a test's."""
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # a descriptor
+    sys.stdout = open(1, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115  # as above
+    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115  # as above
+
+
+def _tidy_logs(attempt: Attempt) -> None:
+    """Both streams in `output.log`; no log of a silent step."""
+    log, out = Path(attempt.folder, "output.log"), Path(attempt.folder, "stdout.log")
+    with contextlib.suppress(OSError):
+        if out.exists():
+            with out.open("rb") as source, log.open("ab") as target:
+                shutil.copyfileobj(source, target)
+        if log.stat().st_size == 0:
+            log.unlink()
+
+
+def _size(attempt: Attempt) -> int:
+    with contextlib.suppress(OSError):
+        return Path(attempt.folder, "output.log").stat().st_size
+    return 0
+
+
+def _stamp(file: str) -> tuple[int, int]:
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
+
+
+def _open_fds() -> frozenset[int]:
+    try:
+        names = os.listdir("/proc/self/fd")  # names only
+    except OSError:
+        return frozenset()
+    # The listing's own descriptor is closed by now.
+    return frozenset(fd for fd in map(int, names) if _is_open(fd))
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+def _resident() -> int:
+    try:
+        text = Path("/proc/self/statm").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return int(text.split()[1]) * os.sysconf("SC_PAGESIZE")

@@ -1,0 +1,124 @@
+"""From a task of the plan to an attempt that an executor can run: every expression gets its value.
+
+A rendered value is never rendered again. What cannot be rendered is a `RenderError`; the attempt then
+fails with class `start` before any process exists.
+"""
+
+from __future__ import annotations
+
+import os.path
+from typing import TYPE_CHECKING, Any
+
+from crewflow.engine.executor import Attempt
+from crewflow.spec.durations import parse_duration
+from crewflow.spec.expression import RenderError, evaluate_condition, parse_expression
+from crewflow.spec.template import Template, render, render_text, render_tree, text_form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from crewflow.engine.view import View
+    from crewflow.graph.plan import Task
+    from crewflow.run.events import AskCondition
+    from crewflow.state.paths import RunPaths
+
+    Resolve = Callable[[tuple[str | int, ...]], Any]
+
+
+def render_attempt(task: Task, number: int, view: View, run: RunPaths, project: str) -> Attempt:
+    """The attempt of a task. Raises RenderError if one of its expressions has no fitting value."""
+    resolve = view.resolver(task)
+    folder = run.attempt(task.id, number)
+    texts = {**task.env, **task.script_env}
+    return Attempt(
+        task=task.id,
+        number=number,
+        kind=task.kind,
+        action=_action(task, resolve),
+        shell=task.shell,
+        arguments=render_tree(task.arguments, resolve),
+        env={
+            **view.env,
+            **{name: _text(text, resolve) for name, text in texts.items()},
+            "CREWFLOW_RUN_ID": run.run_id,
+            "CREWFLOW_TASK": task.id,
+            "CREWFLOW_ATTEMPT": str(number),
+            "CREWFLOW_PROJECT": project,
+            "CREWFLOW_OUTPUT": f"{folder}/outputs",
+        },
+        cwd=_folder(project, _text(task.cwd, resolve)),
+        timeout=None if task.timeout is None else _seconds("timeout", task.timeout, resolve),
+        grace=_seconds("grace", task.grace, resolve),
+        outputs=task.outputs,
+        artifacts={
+            name: tuple(_text(pattern, resolve) for pattern in patterns)
+            for name, patterns in task.artifacts.items()
+        },
+        keeps_stdout=task.keeps_stdout,
+        folder=folder,
+        project=project,
+    )
+
+
+def decide_condition(task: Task, asked: AskCondition, view: View) -> bool:
+    """What a task's `if` says now. Raises RenderError if it has no boolean value."""
+    functions = {
+        "success": asked.success,
+        "failure": asked.failure,
+        "always": True,
+        "cancelled": asked.cancelled,
+    }
+    return evaluate_condition(parse_expression(task.condition_text or "true"), view.resolver(task), functions)
+
+
+def is_allowed(task: Task, failure: str | None, exit_code: int | None, view: View) -> bool:
+    """Whether `allow_failure` covers a failure of this class. Raises RenderError if it yields no boolean."""
+    from crewflow.run.retry import is_among  # noqa: PLC0415  (only failures ask)
+
+    allowed = task.allow_failure
+    if isinstance(allowed, tuple):
+        return failure is not None and is_among(allowed, failure, exit_code)
+    value = render(allowed, view.resolver(task)) if isinstance(allowed, Template) else allowed
+    if not isinstance(value, bool):
+        raise RenderError(f"`allow_failure` must yield a boolean, and got `{text_form(value)}`")
+    return value
+
+
+def _action(task: Task, resolve: Resolve) -> str | tuple[str, ...]:
+    if isinstance(task.action, str):
+        return task.action
+    words = tuple(word for item in task.action for word in _words(item, resolve))
+    if not words or not words[0]:
+        raise RenderError("`run` yields no program to execute")
+    return words
+
+
+def _words(item: Any, resolve: Resolve) -> Iterator[str]:
+    """One word of a command; a list that a lone expression yields is spliced in."""
+    if not isinstance(item, Template):
+        yield item
+        return
+    value = render(item, resolve)
+    for one in value if isinstance(value, list) else [value]:
+        yield text_form(one)
+
+
+def _text(text: Any, resolve: Resolve) -> str:
+    return text if isinstance(text, str) else render_text(text, resolve)
+
+
+def _folder(project: str, cwd: str) -> str:
+    folder = os.path.normpath(os.path.join(project, cwd))
+    if os.path.isabs(cwd) or os.path.commonpath([project, folder]) != project:
+        raise RenderError(f"`cwd` must stay in the project, and `{cwd}` does not")
+    return folder
+
+
+def _seconds(key: str, value: Any, resolve: Resolve) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    rendered = _text(value, resolve)
+    try:
+        return parse_duration(rendered)
+    except ValueError:
+        raise RenderError(f"`{key}` must be a duration such as `90s`, and is `{rendered}`") from None

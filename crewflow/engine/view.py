@@ -1,0 +1,147 @@
+"""What expressions may ask of a run while it goes on: inputs, legs, and what the steps before gave.
+
+A `View` is fed the same records as the journal, live or replayed, and answers paths such as
+`("steps", "build", "outputs", "version")`. Which task asks decides what `matrix`, `item` and `attempt` mean.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crewflow.run.states import Outcome, TaskState
+from crewflow.spec.expression import UNDEFINED
+from crewflow.spec.lookup import look_up
+from crewflow.spec.template import render_text
+from crewflow.state.codec import ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crewflow.graph.plan import Plan, Task
+    from crewflow.run.machine import Machine, StepRun, TaskRun
+
+Keys = tuple[str | int, ...]
+
+
+class View:
+    """Answers what expressions ask. `given` holds the last `attempt.ended` record of each task."""
+
+    def __init__(self, plan: Plan, machine: Machine, run_id: str) -> None:
+        self._plan = plan
+        self._machine = machine
+        self._run_id = run_id
+        self.given: dict[str, dict[str, Any]] = {}
+        self.env = {name: self._render_env(text) for name, text in plan.env.items()}
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Remember what an attempt gave."""
+        if record["type"] == ENDED:
+            self.given[record["task"]] = record
+
+    def resolver(self, task: Task) -> Callable[[Keys], Any]:
+        """What a task's expressions ask."""
+        return lambda path: self._resolve(task, path)
+
+    def _render_env(self, text: Any) -> str:
+        return render_text(text, lambda path: self._resolve(None, path))
+
+    def _resolve(self, task: Task | None, path: Keys) -> Any:
+        root, *rest = path
+        match root:
+            case "inputs":
+                return look_up(self._plan.inputs, rest)
+            case "env":
+                return look_up(self.env, rest)
+            case "run":
+                return look_up(self._run_facts(), rest)
+            case "steps":
+                return self._step_value(rest)
+            case "attempt" if task is not None:
+                return look_up(self._attempt_facts(task), rest)
+        return look_up(task.context, path) if task is not None else UNDEFINED
+
+    def _run_facts(self) -> dict[str, Any]:
+        machine = self._machine
+        return {
+            "id": self._run_id,
+            "workflow": self._plan.workflow,
+            "project": self._plan.project,
+            "scheduled_at": None,
+            "state": _run_word(machine),
+            "failed": [run.task.id for run in machine.tasks.values() if run.state is TaskState.FAILED],
+        }
+
+    def _attempt_facts(self, task: Task) -> dict[str, Any]:
+        run = self._machine.tasks[task.id]
+        return {"number": max(run.attempts, 1), "last_error": run.error}
+
+    def _step_value(self, rest: list[str | int]) -> Any:
+        if len(rest) < 2:  # noqa: PLR2004  (a step and one of its properties)
+            return UNDEFINED
+        name, fact, *inner = rest
+        step = self._machine.steps.get(str(name))
+        read = _FACTS.get(str(fact))
+        if step is None or read is None:
+            return UNDEFINED
+        if fact in {"outputs", "artifacts"} and inner:
+            return look_up(self._each(step, lambda run: look_up(read(self, run), inner[:1])), inner[1:])
+        if fact == "state":
+            return _state_word(step)
+        return look_up(self._each(step, lambda run: read(self, run)), inner)
+
+    def _each(self, step: StepRun, read: Callable[[TaskRun], Any]) -> Any:
+        """The value of a single task; of a fan-out the list over its legs, null where a leg has none."""
+        values = [read(run) for run in step.tasks]
+        if step.planned.fan_out:
+            return [None if value is UNDEFINED else value for value in values]
+        return values[0] if values else UNDEFINED
+
+    def _of(self, run: TaskRun, fact: str) -> Any:
+        return self.given.get(run.task.id, {}).get(fact)
+
+
+def _run_word(machine: Machine) -> str:
+    """What the run would end as, so that a step under `finally` can tell."""
+    if machine.cancelled:
+        return "cancelled"
+    return "failed" if machine.any_failed else "running"
+
+
+def _state_word(step: StepRun) -> str:
+    return str(step.state) if step.ended else "running"
+
+
+def _outcome(_: View, run: TaskRun) -> Any:
+    if run.state in {TaskState.SKIPPED, TaskState.CANCELLED}:
+        return str(run.state)
+    if run.outcome is None:
+        return str(run.state)
+    return str(Outcome.FAILED if run.outcome is Outcome.LOST else run.outcome)
+
+
+def _outputs(view: View, run: TaskRun) -> Any:
+    declared = {output.name: output.default for output in run.task.outputs if output.has_default}
+    return {**declared, **(view._of(run, "outputs") or {})}  # noqa: SLF001  (a row of this module's table)
+
+
+def _artifacts(view: View, run: TaskRun) -> Any:
+    kept: dict[str, list[str]] = {}
+    for artifact in view._of(run, "artifacts") or ():  # noqa: SLF001  (as above)
+        kept.setdefault(artifact["id"], []).append(artifact["path"])
+    return {name: paths[0] if len(paths) == 1 else paths for name, paths in kept.items()}
+
+
+def _given(fact: str) -> Callable[[View, TaskRun], Any]:
+    return lambda view, run: view._of(run, fact)  # noqa: SLF001  (as above)
+
+
+_FACTS: dict[str, Callable[[View, TaskRun], Any]] = {
+    "state": lambda _, run: str(run.state),
+    "outcome": _outcome,
+    "exit_code": _given("exit_code"),
+    "error": lambda _, run: run.error,
+    "attempts": lambda _, run: run.attempts,
+    "result": _given("result"),
+    "outputs": _outputs,
+    "artifacts": _artifacts,
+}

@@ -1,0 +1,82 @@
+"""Plain progress: a line when a task ends, is tried again or is skipped; with `-v` when it starts too."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from crewflow.report.words import cause_text, duration
+from crewflow.state import codec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crewflow.report.console import Console
+    from crewflow.state.story import Story
+
+
+class Progress:
+    """Told of every record of a run; keeps its story and says a line about what a person waits for."""
+
+    def __init__(self, story: Story, console: Console) -> None:
+        self._story = story
+        self._console = console
+        self._tellers: dict[str, Callable[[dict[str, Any]], str | None]] = {
+            codec.STARTED: self._started,
+            codec.ENDED: self._ended,
+            codec.RETRYING: self._retrying,
+            codec.TASK_ENDED: self._task_ended,
+            codec.CANCEL: self._cancel,
+            codec.LOST: self._lost,
+        }
+
+    def see(self, record: dict[str, Any]) -> None:
+        """Take note of one record and say a line about it if it is worth one."""
+        self._story.see(record)
+        teller = self._tellers.get(record["type"])
+        line = teller(record) if teller is not None else None
+        if line is not None:
+            self._console.talk(line)
+
+    def _started(self, record: dict[str, Any]) -> str | None:
+        if not self._console.verbose:
+            return None
+        again = f" (attempt {record['attempt']})" if record["attempt"] > 1 else ""
+        return self._line("start", "dim", f"{record['task']}{again}")
+
+    def _ended(self, record: dict[str, Any]) -> str | None:
+        seconds = duration(record.get("seconds", 0.0))
+        if record["outcome"] == "succeeded":
+            return None if self._console.quiet else self._line("ok", "green", f"{record['task']}  {seconds}")
+        words = {"failed": ("FAILED", "red"), "lost": ("LOST", "red")}
+        label, style = words.get(record["outcome"], ("ended", "yellow"))
+        if record.get("allowed"):
+            label, style = "allowed", "yellow"
+        reason = record.get("error") or record["outcome"]
+        return self._line(label, style, f"{record['task']}  {seconds}  {reason}")
+
+    def _retrying(self, record: dict[str, Any]) -> str:
+        text = f"{record['task']}  attempt {record['attempt']} in {duration(record['seconds'])}"
+        return self._line("retry", "yellow", text)
+
+    def _task_ended(self, record: dict[str, Any]) -> str | None:
+        if record["state"] == "failed":
+            return self._line("FAILED", "red", f"{record['task']}  {record.get('error', '')}")
+        if self._console.quiet:
+            return None
+        return self._line(record["state"], "dim", f"{record['task']}  {cause_text(record.get('cause'))}")
+
+    def _cancel(self, record: dict[str, Any]) -> str:
+        if record["now"]:
+            return self._line("cancel", "yellow", f"{record['reason']} again: ending everything at once")
+        return self._line(
+            "cancel", "yellow", f"{record['reason']}: ending what runs; once more ends it at once"
+        )
+
+    def _lost(self, record: dict[str, Any]) -> str:
+        return self._line(
+            "lost", "yellow", f"{record['task']}  attempt {record['attempt']} ended with its engine"
+        )
+
+    def _line(self, label: str, style: str, text: str) -> str:
+        return f"{self._console.paint(f'{label:>9}', style, sys.stderr)}  {text}"

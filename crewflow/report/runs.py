@@ -1,0 +1,151 @@
+"""A run, a list of runs, and a run's records, as people read them and as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from crewflow.report.words import cause_text, counts, duration, plural
+from crewflow.run.states import TERMINAL, RunState, TaskState
+
+if TYPE_CHECKING:
+    from crewflow.report.console import Console
+    from crewflow.state.story import Story, TaskStory
+
+_STYLES: Final = {
+    "succeeded": "green",
+    "failed": "red",
+    "running": "bold",
+    "interrupted": "yellow",
+    "cancelled": "yellow",
+    "waiting": "yellow",
+}
+_OWN_MEMBERS: Final = ("seq", "ts", "mono", "type", "chain", "synced")
+
+
+def story_text(story: Story, console: Console, now: float) -> str:
+    """A run with a line for each task."""
+    state = story.shown_state()
+    took = _run_duration(story, now)
+    lines = [
+        f"run {story.run.run_id} of `{story.machine.plan.workflow}`: {_painted(state, console)}{took}",
+        f"  {counts(story.counts())}",
+        "",
+    ]
+    width = min(40, max((len(task.id) for task in story.tasks.values()), default=0))
+    lines += [_task_line(task, width, console, now) for task in story.tasks.values()]
+    for artifact in story.artifacts():
+        lines.append(f"artifact {artifact['id']}: {artifact['path']}")
+    hint = _HINTS.get(state)
+    if hint:
+        lines += ["", f"hint: {hint.format(run=story.run.run_id)}"]
+    return "\n".join(lines)
+
+
+def story_document(story: Story) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "run": story.run.run_id,
+        "workflow": story.machine.plan.workflow,
+        "state": story.shown_state(),
+        "generation": story.machine.generation,
+        "seq": story.seq,
+        "began": story.began,
+        "ended": story.ended,
+        "counts": story.counts(),
+        "tasks": [_task_document(task) for task in story.tasks.values()],
+        "artifacts": story.artifacts(),
+    }
+
+
+def record_line(record: dict[str, Any]) -> str:
+    """A record of the journal in one line."""
+    clock = time.strftime("%H:%M:%S", time.localtime(record["ts"])) + f".{int(record['ts'] % 1 * 1000):03d}"
+    facts = " ".join(
+        f"{name}={_fact_text(value)}" for name, value in record.items() if name not in _OWN_MEMBERS
+    )
+    return f"{record['seq']:>6}  {clock}  {record['type']:<18} {facts}".rstrip()
+
+
+def runs_text(rows: list[dict[str, Any]], console: Console) -> str:
+    """A list of runs, newest first."""
+    if not rows:
+        return "no runs yet: start one with `crewflow apply`"
+    lines = []
+    for row in rows:
+        if row["state"] == "damaged":
+            lines.append(f"{row['run']}  {console.paint('damaged', 'red', sys.stdout)}  {row['error']}")
+            continue
+        state = console.paint(f"{row['state']:<11}", _STYLES.get(row["state"], "dim"), sys.stdout)
+        lines.append(f"{row['run']}  {state}  {row['workflow']}  {counts(row['counts'])}")
+    return "\n".join(lines)
+
+
+_HINTS: Final = {
+    RunState.INTERRUPTED: "its engine is gone: `crewflow resume {run}` goes on",
+    RunState.FAILED: "`crewflow logs -r {run} TASK` shows a task's output, `crewflow resume {run}` goes on",
+    RunState.CANCELLED: "`crewflow resume {run}` goes on",
+}
+
+
+def _painted(state: str, console: Console) -> str:
+    return console.paint(state, _STYLES.get(state, "dim"), sys.stdout)
+
+
+def _run_duration(story: Story, now: float) -> str:
+    if story.began is None:
+        return ""
+    if story.ended is not None:
+        return f" in {duration(story.ended - story.began)}"
+    return f", began {duration(max(0.0, now - story.began))} ago"
+
+
+def _task_line(task: TaskStory, width: int, console: Console, now: float) -> str:
+    state = console.paint(f"{task.state:<9}", _STYLES.get(task.state, "dim"), sys.stdout)
+    return f"  {state}  {task.id:<{width}}  {_task_remark(task, now)}".rstrip()
+
+
+def _task_remark(task: TaskStory, now: float) -> str:
+    if task.state is TaskState.RUNNING and task.started is not None:
+        return f"for {duration(max(0.0, now - task.started))}{_attempt(task)}"
+    if task.state is TaskState.WAITING and task.retry_at is not None:
+        return f"next attempt in {duration(max(0.0, task.retry_at - now))}: {task.error or ''}"
+    if task.run.cause is not None:
+        return cause_text(task.run.cause)
+    took = duration(task.seconds) if task.seconds is not None else ""
+    error = task.error if task.state in TERMINAL and task.error else ""
+    return "  ".join(part for part in (took, error) if part) + _attempt(task)
+
+
+def _attempt(task: TaskStory) -> str:
+    return f"  ({plural(task.run.attempts, 'attempt')})" if task.run.attempts > 1 else ""
+
+
+def _task_document(task: TaskStory) -> dict[str, Any]:
+    cause = task.run.cause
+    return {
+        "id": task.id,
+        "step": task.run.task.step,
+        "state": task.state,
+        "outcome": task.run.outcome,
+        "attempts": task.run.attempts,
+        "exit_code": task.run.exit_code,
+        "failure": task.run.failure,
+        "signal": task.ended.get("signal") if task.ended else None,
+        "error": task.error,
+        "cause": cause and {"kind": cause.kind, "step": cause.step, "root": cause.root},
+        "waits_for": task.run.waits_for,
+        "started": task.started,
+        "seconds": task.seconds,
+        "output_bytes": task.output_bytes,
+        "outputs": task.ended.get("outputs", {}) if task.ended else {},
+        "artifacts": task.artifacts,
+    }
+
+
+def _fact_text(value: Any) -> str:
+    if isinstance(value, str) and value and " " not in value and value.isprintable():
+        return value
+    return json.dumps(value, ensure_ascii=True)

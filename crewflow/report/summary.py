@@ -1,0 +1,72 @@
+"""The last word of a run: what failed and its last lines of output, where the log is, and how to go on."""
+
+from __future__ import annotations
+
+import os.path
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from crewflow.report.words import counts, duration
+from crewflow.run.states import RunState, TaskState
+from crewflow.state.logs import log_path, tail_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crewflow.report.console import Console
+    from crewflow.state.story import Story, TaskStory
+
+MOST_FAILURES: Final = 5
+LAST_LINES: Final = 8
+
+
+def show_summary(story: Story, console: Console, project: str) -> None:
+    """Say on stderr how the run ended, and on stdout where its artifacts are."""
+    for line in summary_lines(story, console, project):
+        console.talk(line)
+    for artifact in story.artifacts():
+        console.data(f"{artifact['id']}: {artifact['path']}")
+
+
+def summary_lines(story: Story, console: Console, project: str) -> Iterator[str]:
+    """The text of the last word, line by line."""
+    failed = [task for task in story.tasks.values() if task.state is TaskState.FAILED]
+    for task in failed[:MOST_FAILURES]:
+        yield from _failure_lines(story, task, project)
+    if len(failed) > MOST_FAILURES:
+        yield f"... and {len(failed) - MOST_FAILURES} more: `crewflow status {story.run.run_id}`"
+    state = story.machine.state
+    style = {RunState.SUCCEEDED: "green", RunState.FAILED: "red"}.get(state, "yellow")
+    took = f" in {duration(story.ended - story.began)}" if story.ended and story.began else ""
+    yield f"run {story.run.run_id} {console.paint(state, style, sys.stderr)}: {counts(story.counts())}{took}"
+    if state is not RunState.SUCCEEDED:
+        yield f"hint: `crewflow resume {story.run.run_id}` goes on and keeps what succeeded"
+
+
+def summary_document(story: Story) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "run": story.run.run_id,
+        "workflow": story.machine.plan.workflow,
+        "state": story.machine.state,
+        "counts": story.counts(),
+        "seconds": round(story.ended - story.began, 3) if story.ended and story.began else None,
+        "artifacts": story.artifacts(),
+        "failed": [
+            {"task": task.id, "error": task.error, "attempts": task.run.attempts}
+            for task in story.tasks.values()
+            if task.state is TaskState.FAILED
+        ],
+    }
+
+
+def _failure_lines(story: Story, task: TaskStory, project: str) -> Iterator[str]:
+    attempts = f" after {task.run.attempts} attempts" if task.run.attempts > 1 else ""
+    yield ""
+    yield f"`{task.id}` failed{attempts}: {task.error or 'no reason was recorded'}"
+    path = log_path(story.run, task.id, task.run.attempts)
+    for line in tail_lines(path, LAST_LINES):
+        yield f"    | {line}"
+    if os.path.exists(path):
+        yield f"  log: {os.path.relpath(path, project)}"
+    yield ""

@@ -1,0 +1,173 @@
+"""The words of other tools and of later versions, as tables: what to answer when one of them is met.
+
+A *level* is the title of a closed object in the schemas: `workflow`, `step`, `project`, `defaults`,
+`retry`, `input`, `value`, `output`, `paths`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crewflow.spec.scalars import spelling
+
+KINDS = ("workflow", "project")
+"""What a document can be in this version."""
+
+NOT_BUILT: dict[str, frozenset[str]] = {
+    "kind": frozenset({"team", "agent", "schedule"}),
+    "project": frozenset({"pools", "durability", "budget", "hooks", "redact", "ignore"}),
+    "paths": frozenset({"teams", "agents", "schedules"}),
+    "defaults": frozenset({"agent", "idle_timeout", "total_timeout"}),
+    "workflow": frozenset(
+        {
+            "team", "outputs", "env_file", "secrets", "total_timeout", "on_conflict", "approval",
+            "concurrency", "budget", "auto_resume", "pins",
+        }
+    ),
+    "step": frozenset(
+        {
+            "prompt", "prompt_file", "workflow", "steps", "approval", "role", "agent", "model",
+            "max_turns", "session", "context", "on_failure", "secrets", "idle_timeout",
+            "total_timeout", "fresh", "log", "reads", "writes", "on_violation", "confine", "reuse",
+            "priority", "pools", "isolate", "on_merge_conflict", "expect", "expand", "budget",
+            "estimate",
+        }
+    ),
+}  # fmt: skip
+"""Keys of the language that this version refuses by name, by level; `kind`: whole documents."""
+
+SAFETY = frozenset({"approval", "writes", "reads", "budget", "secrets"})
+"""Keys that promise safety: refused by name wherever a closed object meets them."""
+
+FAILURE_CLASSES = (
+    "exit", "signal", "start", "timeout", "idle", "lost", "bad_output", "expect_failed",
+    "scope_violation", "merge_conflict", "transient", "rate_limit", "quota", "auth", "budget",
+    "turn_cap", "refused", "denied", "no_work", "crash",
+)  # fmt: skip
+
+TYPE_NAMES = {
+    "str": "string", "text": "string", "int": "integer", "bool": "boolean", "float": "number",
+    "list": "array", "tuple": "array", "dict": "object", "map": "object", "mapping": "object",
+}  # fmt: skip
+"""Words of programming languages for types -> ours."""
+
+SAYS_WHAT_RUNS = frozenset({"run", "python", "prompt", "prompt_file", "workflow", "steps", "approval"})
+"""Keys that say what a step does, in this version or a later one."""
+
+_RETRY = "write `retry: {max_attempts: 3}`; the first attempt counts too"
+_TIMEOUT = "write `timeout: 10m`"
+_SCHEDULE = "there are no triggers in a workflow; start it with `crewflow apply`"
+_HERE = "steps run on this machine, with the programs that are on it"
+
+_FOREIGN: dict[str, dict[str, str]] = {
+    "workflow": {
+        "on": _SCHEDULE, "triggers": _SCHEDULE, "trigger": _SCHEDULE, "schedule": _SCHEDULE,
+        "cron": _SCHEDULE,
+        "jobs": "steps", "tasks": "steps", "stages": "steps", "nodes": "steps", "pipeline": "steps",
+        "dag": "steps",
+        "params": "inputs", "parameters": "inputs", "arguments": "inputs", "args": "inputs",
+        "variables": "env", "vars": "env", "environment": "env",
+        "title": "name", "run-name": "name", "id": "name", "desc": "description",
+        "fail-fast": "on_failure", "fail_fast": "on_failure", "failFast": "on_failure",
+        "parallelism": "max_parallel", "max-parallel": "max_parallel", "max_workers": "max_parallel",
+        "onExit": "finally", "on_exit": "finally", "cleanup": "finally", "post": "finally",
+        "ensure": "finally",
+        "runs-on": _HERE, "image": _HERE, "timeout-minutes": "write `defaults: {timeout: 10m}`",
+    },
+    "step": {
+        "id": "the key of the step is its id: `steps: {build: ...}`",
+        "uses": "there are no actions to use; call the program with `run`",
+        "runs-on": _HERE, "image": _HERE, "container": _HERE, "services": _HERE,
+        "depends": "needs", "depends_on": "needs", "depends-on": "needs", "dependsOn": "needs",
+        "dependencies": "needs", "deps": "needs", "requires": "needs", "upstream": "needs",
+        "command": "run", "commands": "run", "cmd": "run", "cmds": "run", "script": "run", "exec": "run",
+        "argv": "write `run: [program, argument]`", "args": "write `run: [program, argument]`",
+        "entrypoint": "write `run: [program, argument]`",
+        "function": "python", "callable": "python", "python_callable": "python", "call": "python",
+        "kwargs": "with", "params": "with", "parameters": "with", "arguments": "with",
+        "working-directory": "cwd", "working_directory": "cwd", "workingDir": "cwd", "workdir": "cwd",
+        "dir": "cwd",
+        "when": "if", "condition": "if", "only": "if", "only_if": "if", "rules": "if",
+        "continue-on-error": "allow_failure", "continue_on_error": "allow_failure",
+        "continueOn": "allow_failure", "ignore_errors": "allow_failure", "ignore_error": "allow_failure",
+        "timeout-minutes": _TIMEOUT, "timeout_minutes": _TIMEOUT, "timeout_seconds": _TIMEOUT,
+        "activeDeadlineSeconds": _TIMEOUT, "execution_timeout": _TIMEOUT,
+        "retries": _RETRY, "max_retries": _RETRY, "retryStrategy": _RETRY, "attempts": _RETRY,
+        "retry_delay": "write `retry: {max_attempts: 3, delay: 5s}`",
+        "strategy": "write `matrix` and `max_parallel` in the step itself",
+        "withItems": "for_each", "with_items": "for_each", "withParam": "for_each", "loop": "for_each",
+        "foreach": "for_each", "for": "for_each", "items": "for_each",
+        "parallelism": "max_parallel", "max-parallel": "max_parallel",
+        "variables": "env", "vars": "env", "environment": "env",
+        "title": "name", "label": "name", "display_name": "name", "desc": "description",
+        "register": "outputs", "tasks": "steps", "member": "role", "trigger_rule": "if",
+        "fail-fast": "write `on_failure` at the top of the workflow",
+    },
+    "retry": {
+        "limit": "max_attempts", "attempts": "max_attempts", "max": "max_attempts", "count": "max_attempts",
+        "retries": "max_attempts", "max_retries": "max_attempts", "interval": "delay", "wait": "delay",
+        "factor": "backoff", "multiplier": "backoff", "on": "when", "exclude": "unless",
+        "initial_interval": "delay", "max_interval": "max_delay",
+    },
+    "input": {
+        "choices": "enum", "options": "enum", "values": "enum", "min": "minimum", "max": "maximum",
+        "optional": "required", "value": "default", "desc": "description", "regex": "pattern",
+    },
+    "output": {
+        "path": "write `from: file:PATH`", "value": "from", "valueFrom": "from", "source": "from",
+        "desc": "description",
+    },
+    "project": {
+        "workflow": "default_workflow", "default": "default_workflow", "title": "name",
+        "variables": "env", "vars": "env", "environment": "env",
+        "workflows": "write `paths: {workflows: [...]}`",
+        "timeout": "write `defaults: {timeout: 30m}`",
+    },
+}  # fmt: skip
+
+
+def foreign(level: str, key: str) -> str | None:
+    """What to write instead of a key of another tool; None for a key that is known from nowhere."""
+    answer = _FOREIGN.get(level, {}).get(key)
+    return answer if answer is None or " " in answer else f"write `{answer}`"
+
+
+def our_word(level: str, key: str) -> str | None:
+    """The one key that a key of another tool means, if there is one."""
+    answer = _FOREIGN.get(level, {}).get(key)
+    if answer is not None and answer.startswith("write `run:"):
+        return "run"
+    return answer if answer is not None and " " not in answer else None
+
+
+def built_later(level: str, key: str) -> bool:
+    """Whether a key is one that a later version has at this level, or that is never to be ignored."""
+    return key in SAFETY or key in NOT_BUILT.get(level, frozenset())
+
+
+def not_available(what: str) -> str:
+    """The sentence that refuses a key, a kind or a command by name."""
+    return f"{what} is not available in this version"
+
+
+def quoted(text: str) -> str:
+    """Text of the user's in backticks, on one line, without control characters, not longer than 60."""
+    short = text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004  # said in the docstring
+    return "`" + "".join(c if c.isprintable() else _escape(c) for c in short) + "`"
+
+
+def kind_of_value(value: Any) -> str:
+    """What a value is, for the end of "must be a number, not ..."."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return f"the text {quoted(value)}"
+    return quoted(spelling(value)) if isinstance(value, bool) else f"the number {quoted(spelling(value))}"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

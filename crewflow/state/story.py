@@ -1,0 +1,142 @@
+"""What became of a run, task by task: the machine's states, joined with what the records tell beside them.
+
+Fed the same records live and from disk, so that the summary of `apply` and a later `status` agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from crewflow.run.states import RunState, TaskState
+from crewflow.state import codec
+from crewflow.state.lease import holder
+from crewflow.state.records import GENERATION
+
+if TYPE_CHECKING:
+    from crewflow.run.machine import Machine, TaskRun
+    from crewflow.state.paths import RunPaths
+
+
+class TaskStory:
+    """A task as it is told.
+
+    Attributes:
+        ended: the record of its last attempt's end; None before there is one.
+        started: when its last attempt began, seconds since 1970; None before.
+        retry_at: when its next attempt is due; only while it waits for that.
+    """
+
+    __slots__ = ("ended", "retry_at", "run", "started")
+
+    def __init__(self, run: TaskRun) -> None:
+        self.run = run
+        self.ended: dict[str, Any] | None = None
+        self.started: float | None = None
+        self.retry_at: float | None = None
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self.run.task.id
+
+    @property
+    def state(self) -> TaskState:
+        """The task's state."""
+        return self.run.state
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its last attempt took; None while there is no end."""
+        return self.ended.get("seconds") if self.ended else None
+
+    @property
+    def error(self) -> str | None:
+        """What failed, in one line."""
+        return self.run.error
+
+    @property
+    def output_bytes(self) -> int:
+        """The size of its last attempt's log."""
+        return int(self.ended.get("output_bytes", 0)) if self.ended else 0
+
+    @property
+    def artifacts(self) -> list[dict[str, Any]]:
+        """The artifacts of its last attempt."""
+        return list(self.ended.get("artifacts", ())) if self.ended else []
+
+
+class Story:
+    """A run as it is told.
+
+    Attributes:
+        began, ended: seconds since 1970; None where that has not happened.
+        cancelled_by: what asked for the last cancel; None if nothing did.
+    """
+
+    def __init__(self, run: RunPaths, machine: Machine) -> None:
+        self.run = run
+        self.machine = machine
+        self.tasks = {name: TaskStory(task) for name, task in machine.tasks.items()}
+        self.began: float | None = None
+        self.ended: float | None = None
+        self.seq = 0
+        self.cancelled_by: str | None = None
+        self._seers = {
+            GENERATION: self._see_generation,
+            codec.STARTED: self._see_started,
+            codec.ENDED: self._see_ended,
+            codec.RETRYING: self._see_retrying,
+            codec.CANCEL: self._see_cancel,
+            codec.RUN_ENDED: self._see_run_ended,
+        }
+
+    def see(self, record: dict[str, Any]) -> None:
+        """Take note of a record, before the machine is told."""
+        self.seq = record.get("seq", self.seq)
+        seer = self._seers.get(record["type"])
+        if seer is not None:
+            seer(record)
+
+    def counts(self) -> dict[str, int]:
+        """How many tasks are in each state that occurs, in the order of the states."""
+        counted = Counter(task.state for task in self.tasks.values())
+        return {str(state): counted[state] for state in TaskState if counted[state]}
+
+    def artifacts(self) -> list[dict[str, Any]]:
+        """All artifacts, in the order of the tasks, each path once."""
+        found = {
+            artifact["path"]: {"task": task.id, **artifact}
+            for task in self.tasks.values()
+            if task.state is TaskState.SUCCEEDED
+            for artifact in task.artifacts
+        }
+        return list(found.values())
+
+    def shown_state(self) -> RunState:
+        """The run's state for a reader: one that runs and is held by nobody is interrupted."""
+        state = self.machine.state
+        if state in {RunState.RUNNING, RunState.PENDING} and holder(self.run) is None:
+            return RunState.INTERRUPTED
+        return state
+
+    def _see_generation(self, record: dict[str, Any]) -> None:
+        self.began = self.began or record["ts"]
+        self.ended = None
+        self.cancelled_by = None
+
+    def _see_started(self, record: dict[str, Any]) -> None:
+        task = self.tasks[record["task"]]
+        task.started, task.ended, task.retry_at = record["ts"], None, None
+
+    def _see_ended(self, record: dict[str, Any]) -> None:
+        self.tasks[record["task"]].ended = record
+
+    def _see_retrying(self, record: dict[str, Any]) -> None:
+        self.tasks[record["task"]].retry_at = record["ts"] + record["seconds"]
+
+    def _see_cancel(self, record: dict[str, Any]) -> None:
+        self.cancelled_by = record["reason"]
+
+    def _see_run_ended(self, record: dict[str, Any]) -> None:
+        self.ended = record["ts"]
