@@ -54,11 +54,17 @@ def choose(start: str, name: str | None) -> Chosen:
         SpecError: the file that holds it is at fault.
         UsageError: there is none of that name, or it does not go without saying.
     """
-    from crewflow.spec.load import load_file, load_project  # noqa: PLC0415  (readers need no YAML)
+    from crewflow.spec.load import (  # noqa: PLC0415  (readers need no YAML)
+        load_file,
+        load_project,
+        load_workflow,
+    )
 
     root = project_root(start)
     if name is not None and not _is_name(name):
         project, problems = load_file(os.path.join(start, name), root)
+    elif name is not None:
+        project, problems = load_workflow(root, name)
     else:
         project, problems = load_project(root)
     _refuse_faults(problems)

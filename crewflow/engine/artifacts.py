@@ -13,10 +13,11 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import BufferedReader
 
 _NEVER_SEARCHED = frozenset({".git", ".crewflow"})
 _PART = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|\{|\}|,|.", re.DOTALL)
@@ -135,7 +136,7 @@ def _describe(id_: str, path: str, project: str) -> dict[str, Any]:
         return {"id": id_, "path": path, "sha256": digest, "size": file.tell()}
 
 
-def open_regular(path: str, what: str) -> BinaryIO:
+def open_regular(path: str, what: str) -> BufferedReader:
     """Open a regular file to read; neither follows a link nor waits for the other end of a FIFO.
 
     Raises:
@@ -147,7 +148,9 @@ def open_regular(path: str, what: str) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        why = "is a link" if error.errno == errno.ELOOP else f"cannot be read: {(error.strerror or '').lower()}"
+        why = (
+            "is a link" if error.errno == errno.ELOOP else f"cannot be read: {(error.strerror or '').lower()}"
+        )
         raise BadOutputError(f"{what} {why}") from error
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

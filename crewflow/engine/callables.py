@@ -9,37 +9,28 @@ traceback of what it raises. Processes that it leaves behind are ended.
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import json
 import os
 import shutil
 import signal
 import sys
-import threading
 import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crewflow.engine import collect, procs, spawn
+from crewflow.engine import collect, procs, restore, spawn
 from crewflow.engine.artifacts import BadOutputError
 from crewflow.engine.executor import Ended
 from crewflow.run.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from crewflow.engine.executor import Attempt
 
 CALL_LIMIT = 200
 """Calls after which a worker is given up."""
-
-MEMORY_LIMIT = 64 * 1024 * 1024
-"""Bytes that a worker may grow before it is given up."""
-
-_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +57,7 @@ class Host:
     def __init__(self, *, sheltered: bool = True) -> None:
         self._sheltered = sheltered
         self._calls = 0
-        self._memory = _resident()
+        self._memory = restore.resident()
         self._seen: dict[str, tuple[str, int, int]] = {}
 
     def stale(self, project: str) -> str | None:
@@ -95,12 +86,13 @@ class Host:
         """
         began = time.monotonic()
         me = os.getpid()
-        before = _Before.look()
+        before = restore.Before.look()
         try:
             spawn.fresh_folder(attempt.folder)
             env = spawn.environment(base, attempt)
-            with self._streams(attempt), before.restored():
+            with before.restored(), restore.streams(*_logs(attempt), fresh_objects=not self._sheltered):
                 result = self._call(attempt, env, me)
+            _tidy_logs(attempt)
         except spawn.StartError as error:
             result = _Result(failure="start", error=str(error))
         survivors = _end_leftovers(attempt, spare)
@@ -111,7 +103,7 @@ class Host:
 
     def _call(self, attempt: Attempt, env: dict[bytes, bytes], me: int) -> _Result:
         spawn.enter(attempt.cwd)
-        _set_environment(env)
+        restore.set_environment(env)
         sys.path.insert(0, attempt.project)
         if self._sheltered:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -132,32 +124,6 @@ class Host:
                 # A fork of the function's has come back from it: this is no worker.
                 os._exit(0)
 
-    @contextlib.contextmanager
-    def _streams(self, attempt: Attempt) -> Iterator[None]:
-        """Descriptors 0, 1 and 2 as a step has them."""
-        apart = any(
-            output.origin != "output" and not output.origin.startswith("file:") for output in attempt.outputs
-        )
-        log = _open_log(attempt, "output.log")
-        out = _open_log(attempt, "stdout.log") if apart else os.dup(log)
-        null = os.open(os.devnull, os.O_RDONLY)
-        saved = [_dup_high(fd) for fd in range(3)]
-        objects = (sys.stdin, sys.stdout, sys.stderr)
-        _flush()
-        if not self._sheltered:
-            _fresh_streams()
-        for fd, number in ((null, 0), (out, 1), (log, 2)):
-            os.dup2(fd, number)
-            os.close(fd)
-        try:
-            yield
-        finally:
-            _flush()
-            sys.stdin, sys.stdout, sys.stderr = objects
-            for number, fd in enumerate(saved):
-                _put_back(fd, number)
-            _tidy_logs(attempt)
-
     def _notice_modules(self, project: str) -> None:
         inside = project.rstrip("/") + "/"
         for name, module in list(sys.modules.items()):
@@ -165,68 +131,14 @@ class Host:
             if name not in self._seen and isinstance(file, str) and file.startswith(inside):
                 self._seen[name] = (file, *_stamp(file))
 
-    def _why_not_again(self, before: _Before, survivors: tuple[int, ...]) -> str | None:
+    def _why_not_again(self, before: restore.Before, survivors: tuple[int, ...]) -> str | None:
         if survivors:
             return "processes that cannot be ended"
-        if threading.active_count() > before.threads:
-            return "a thread goes on"
-        if _open_fds() - before.fds:
-            gc.collect()
-            if _open_fds() - before.fds:
-                return "files are left open"
         if self._calls >= CALL_LIMIT:
             return "enough calls"
-        if _resident() - self._memory > MEMORY_LIMIT:
+        if restore.resident() - self._memory > restore.MEMORY_LIMIT:
             return "memory has grown"
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """The process as it was before a call."""
-
-    cwd: str
-    env: dict[bytes, bytes]
-    umask: int
-    path: list[str]
-    handlers: tuple[Any, ...]
-    blocked: frozenset[int]
-    fds: frozenset[int]
-    threads: int
-
-    @staticmethod
-    def look() -> _Before:
-        umask = os.umask(0o077)
-        os.umask(umask)
-        handlers = tuple(signal.getsignal(number) for number in _SIGNALS)
-        return _Before(
-            os.getcwd(),  # a text
-            dict(os.environb),
-            umask,
-            sys.path[:],
-            handlers,
-            frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
-            _open_fds(),
-            threading.active_count(),
-        )
-
-    @contextlib.contextmanager
-    def restored(self) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            self._restore()
-
-    def _restore(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.pthread_sigmask(signal.SIG_SETMASK, self.blocked)
-        for number, handler in zip(_SIGNALS, self.handlers, strict=True):
-            if signal.getsignal(number) is not handler and handler is not None:
-                signal.signal(number, handler)
-        os.umask(self.umask)
-        _set_environment(self.env)
-        sys.path[:] = self.path
-        os.chdir(self.cwd)
+        return before.grown()
 
 
 def _set_alarm(timeout: float | None) -> None:
@@ -366,11 +278,11 @@ def _name(attempt: Attempt, left: list[procs.Proc]) -> None:
         log.write(procs.leftover_text(left))
 
 
-def _set_environment(env: dict[bytes, bytes]) -> None:
-    if os.environb != env:
-        for name in os.environb.keys() - env.keys():
-            del os.environb[name]
-        os.environb.update(env)
+def _logs(attempt: Attempt) -> tuple[int, int]:
+    """Descriptors for stdout and stderr; they are apart only where an output is read from stdout."""
+    apart = any(collect.is_of_stdout(output.origin) for output in attempt.outputs)
+    err = _open_log(attempt, "output.log")
+    return (_open_log(attempt, "stdout.log") if apart else os.dup(err)), err
 
 
 def _open_log(attempt: Attempt, name: str) -> int:
@@ -379,40 +291,6 @@ def _open_log(attempt: Attempt, name: str) -> int:
         return os.open(f"{attempt.folder}/{name}", flags, 0o600)
     except OSError as error:
         raise spawn.StartError(f"`{name}` cannot be written: {spawn.words(error)}") from error
-
-
-def _dup_high(fd: int) -> int:
-    """A copy of a descriptor where a function that closes some is not likely to find it; -1 if none."""
-    import fcntl  # noqa: PLC0415  # only calls need it
-
-    try:
-        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 200)
-    except OSError:
-        return -1
-
-
-def _put_back(fd: int, number: int) -> None:
-    try:
-        os.dup2(fd, number)
-        os.close(fd)
-    except OSError:
-        null = os.open(os.devnull, os.O_RDWR)
-        if null != number:
-            os.dup2(null, number)
-            os.close(null)
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            stream.flush()
-
-
-def _fresh_streams() -> None:
-    """Objects that write to the descriptors, where the ones in place may be a debugger's or a test's."""
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # a descriptor
-    sys.stdout = open(1, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115  # as above
-    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115  # as above
 
 
 def _tidy_logs(attempt: Attempt) -> None:
@@ -438,28 +316,3 @@ def _stamp(file: str) -> tuple[int, int]:
     except OSError:
         return (0, 0)
     return (found.st_mtime_ns, found.st_size)
-
-
-def _open_fds() -> frozenset[int]:
-    try:
-        names = os.listdir("/proc/self/fd")  # names only
-    except OSError:
-        return frozenset()
-    # The listing's own descriptor is closed by now.
-    return frozenset(fd for fd in map(int, names) if _is_open(fd))
-
-
-def _is_open(fd: int) -> bool:
-    try:
-        os.fstat(fd)
-    except OSError:
-        return False
-    return True
-
-
-def _resident() -> int:
-    try:
-        text = Path("/proc/self/statm").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    return int(text.split()[1]) * os.sysconf("SC_PAGESIZE")

@@ -53,10 +53,11 @@ class Kept:
 
 def reads_stdout(attempt: Attempt) -> bool:
     """Whether anything needs the attempt's stdout apart from its stderr."""
-    return attempt.keeps_stdout or any(_is_of_stdout(output.origin) for output in attempt.outputs)
+    return attempt.keeps_stdout or any(is_of_stdout(output.origin) for output in attempt.outputs)
 
 
-def _is_of_stdout(origin: str) -> bool:
+def is_of_stdout(origin: str) -> bool:
+    """Whether an output of this origin is read from stdout."""
     return origin in {"stdout", "json"} or origin.startswith("json:")
 
 

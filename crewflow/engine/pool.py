@@ -13,58 +13,28 @@ executor says so and stops. A callable's timeout and cancel end its worker; a sc
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import select
 import signal
 import socket
 import time
 from collections import deque
-from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crewflow.engine import frames, procs
-from crewflow.engine.executor import Ended, Spawned
-from crewflow.engine.frames import ATTEMPT_FILE, RESULT_FILE
+from crewflow.engine import frames, roster
 from crewflow.engine.keeper import KeeperError
-from crewflow.engine.procs import signal_name
+from crewflow.engine.roster import Worker
 from crewflow.run.states import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from crewflow.engine.executor import Attempt, Event
     from crewflow.engine.keeper import Keeper
 
 LOSS_LIMIT = 20
 """Workers that may go, one after the other, without an attempt having ended properly in between."""
 
-RESULT_LIMIT = 128 * 1024 * 1024
-"""Bytes of a result file; outputs have 1 MiB each at most."""
-
 _FRAME_PATIENCE = 5.0  # seconds from the beginning of a frame to its end
 _WATCHDOG = 30.0  # seconds that a worker may be late with an end that is overdue
 _DEATH_PATIENCE = 1.0  # seconds from the end of a worker's socket to that of its process
-_TICK = 0.01
-_ORPHAN_PATIENCE = 10.0  # seconds that workers get to end what they run when the keeper is gone
-
-
-@dataclass(slots=True, eq=False)
-class _Worker:
-    """One worker as the engine knows it."""
-
-    id: int
-    pid: int = 0
-    control: socket.socket | None = None
-    decoder: frames.Decoder = field(default_factory=frames.Decoder)
-    attempt: Attempt | None = None
-    began: float = 0.0
-    deadline: float | None = None
-    halfway_since: float | None = None
-    going: str | None = None
-    verdict: Ended | None = None
 
 
 class LocalExecutor:
@@ -80,9 +50,9 @@ class LocalExecutor:
         self._wake_fd = wake_fd
         self._lock: str | None = None
         self._next_id = 1
-        self._workers: dict[int, _Worker] = {}
-        self._by_fd: dict[int, _Worker] = {}
-        self._idle: list[_Worker] = []
+        self._workers: dict[int, Worker] = {}
+        self._by_fd: dict[int, Worker] = {}
+        self._idle: list[Worker] = []
         self._queue: deque[Attempt] = deque()
         self._events: list[Event] = []
         self._losses = 0
@@ -136,7 +106,7 @@ class LocalExecutor:
         for attempt in self._queue:
             if (attempt.task, attempt.number) == (task, number):
                 self._queue.remove(attempt)
-                self._events.append(_never_ran(attempt, Outcome.CANCELLED, None, "cancelled"))
+                self._events.append(roster.never_ran(attempt, Outcome.CANCELLED, None, "cancelled"))
                 return
         for worker in self._workers.values():
             held = worker.attempt
@@ -161,7 +131,7 @@ class LocalExecutor:
         if self._fault and not self._events:
             raise KeeperError(self._fault, hint="run `crewflow resume` to go on with the run")
 
-    def _staying(self) -> list[_Worker]:
+    def _staying(self) -> list[Worker]:
         return [worker for worker in self._workers.values() if worker.going is None]
 
     def _staff(self) -> None:
@@ -177,17 +147,17 @@ class LocalExecutor:
             self._hire()
 
     def _hire(self) -> None:
-        worker = _Worker(self._next_id)
+        worker = Worker(self._next_id)
         self._next_id += 1
         self._workers[worker.id] = worker
         self._keeper.fork_worker(worker.id)
 
-    def _assign(self, worker: _Worker, attempt: Attempt) -> None:
+    def _assign(self, worker: Worker, attempt: Attempt) -> None:
         try:
-            order = _order(attempt)
+            order = roster.order(attempt)
         except OSError as error:
             why = f"the folder of the attempt cannot be written: {(error.strerror or '').lower()}"
-            self._events.append(_never_ran(attempt, Outcome.FAILED, "start", why))
+            self._events.append(roster.never_ran(attempt, Outcome.FAILED, "start", why))
             self._idle.append(worker)
             return
         worker.attempt = attempt
@@ -198,7 +168,7 @@ class LocalExecutor:
             worker.deadline = worker.began + attempt.timeout + slack
         self._send(worker, order)
 
-    def _send(self, worker: _Worker, data: bytes) -> None:
+    def _send(self, worker: Worker, data: bytes) -> None:
         """Say something to a worker; its socket has room for a frame, or it is broken."""
         try:
             whole = worker.control is not None and worker.control.send(data) == len(data)
@@ -207,7 +177,7 @@ class LocalExecutor:
         if not whole:
             self._end(worker, "broken")
 
-    def _tell_lock(self, worker: _Worker) -> None:
+    def _tell_lock(self, worker: Worker) -> None:
         if worker.control is not None and self._lock is not None:
             self._send(worker, frames.pack({"hold": self._lock}))
 
@@ -240,14 +210,14 @@ class LocalExecutor:
             if due is None or now < due:
                 continue
             attempt = worker.attempt
-            if worker.going == "gone" and not _lives(worker.pid):
+            if worker.going == "gone" and not roster.lives(worker.pid):
                 worker.deadline = None  # the keeper is clearing up behind it
             elif worker.going is None and attempt and attempt.kind == "python" and not worker.halfway_since:
                 self._end(worker, "timeout", attempt.grace)
             else:
                 self._end(worker, "broken")
 
-    def _cancel(self, worker: _Worker, attempt: Attempt, *, now: bool, interrupt: bool) -> None:
+    def _cancel(self, worker: Worker, attempt: Attempt, *, now: bool, interrupt: bool) -> None:
         grace = 0.0 if now else attempt.grace
         if attempt.kind == "python":
             self._end(worker, "cancel", grace, signal.SIGINT if interrupt else signal.SIGTERM)
@@ -255,7 +225,7 @@ class LocalExecutor:
         worker.deadline = time.monotonic() + grace + _WATCHDOG
         self._send(worker, frames.pack({"cancel": attempt.number, "now": now, "interrupt": interrupt}))
 
-    def _end(self, worker: _Worker, why: str, grace: float = 0.0, first: int = signal.SIGTERM) -> None:
+    def _end(self, worker: Worker, why: str, grace: float = 0.0, first: int = signal.SIGTERM) -> None:
         """Have the keeper end a worker; what becomes of its attempt is known when it is gone."""
         worker.going = why if worker.going in {None, "gone"} else worker.going
         worker.deadline = worker.halfway_since = None
@@ -267,7 +237,7 @@ class LocalExecutor:
 
     # What workers say.
 
-    def _hear(self, worker: _Worker) -> None:
+    def _hear(self, worker: Worker) -> None:
         try:
             data = worker.control.recv(65_536) if worker.control else b""
             said = worker.decoder.feed(data)
@@ -287,7 +257,7 @@ class LocalExecutor:
         elif worker.halfway_since is None:
             worker.halfway_since = time.monotonic()
 
-    def _see_off(self, worker: _Worker) -> None:
+    def _see_off(self, worker: Worker) -> None:
         """A worker will say no more: the keeper is about to report it, or else it is broken."""
         self._hear_no_more(worker)
         if worker in self._idle:
@@ -297,7 +267,7 @@ class LocalExecutor:
             worker.halfway_since = None
             worker.deadline = time.monotonic() + _DEATH_PATIENCE
 
-    def _take(self, worker: _Worker, frame: frames.Frame) -> None:
+    def _take(self, worker: Worker, frame: frames.Frame) -> None:
         """What a worker says of its attempt.
 
         Raises:
@@ -307,17 +277,17 @@ class LocalExecutor:
         if attempt is None or worker.verdict is not None:
             raise frames.FrameError("out of turn")
         if "spawned" in frame:
-            self._events.append(_spawned(attempt, frame["spawned"]))
+            self._events.append(roster.spawned(attempt, frame["spawned"]))
         elif "stale" in frame:
             worker.attempt, worker.going = None, "stale"
             self._queue.appendleft(attempt)
         else:
             self._take_end(worker, attempt, frame)
 
-    def _take_end(self, worker: _Worker, attempt: Attempt, frame: frames.Frame) -> None:
+    def _take_end(self, worker: Worker, attempt: Attempt, frame: frames.Frame) -> None:
         fields = frame.get("ended")
         if "ended_file" in frame:
-            fields = _read_result(attempt)
+            fields = roster.read_result(attempt)
         ended = frames.ended_from_json(attempt, fields)
         if worker.going is not None:
             # It was to be ended meanwhile: that is what became of it, and it is not waited for.
@@ -382,9 +352,9 @@ class LocalExecutor:
         if worker.going in {None, "gone", "broken"}:
             self._count_loss()
         if worker.verdict is not None:
-            self._events.append(_with_survivors(worker.verdict, survivors))
+            self._events.append(roster.with_survivors(worker.verdict, survivors))
         elif attempt is not None:
-            self._events.append(_taken_along(worker, attempt, frame["status"], survivors))
+            self._events.append(roster.taken_along(worker, attempt, frame["status"], survivors))
         self._forget(worker)
 
     def _count_loss(self) -> None:
@@ -400,7 +370,7 @@ class LocalExecutor:
             self._hear(worker)
         self._fault = "the keeper of the worker processes was ended from outside"
         self._poll.unregister(self._keeper.fileno())
-        self._lose_all(_await_workers([worker for worker in self._workers.values() if worker.pid]))
+        self._lose_all(roster.await_workers([worker for worker in self._workers.values() if worker.pid]))
 
     def _lose_all(self, survivors: tuple[int, ...]) -> None:
         """No attempt that is under way has an end that could still be learnt."""
@@ -408,18 +378,20 @@ class LocalExecutor:
             if worker.verdict is not None:
                 self._events.append(worker.verdict)
             elif worker.attempt is not None:
-                self._events.append(_taken_along(worker, worker.attempt, None, survivors))
+                self._events.append(roster.taken_along(worker, worker.attempt, None, survivors))
             self._forget(worker)
         while self._queue:
             attempt = self._queue.popleft()
-            self._events.append(_never_ran(attempt, Outcome.LOST, "lost", "it never got a worker process"))
+            self._events.append(
+                roster.never_ran(attempt, Outcome.LOST, "lost", "it never got a worker process")
+            )
 
-    def _hear_no_more(self, worker: _Worker) -> None:
+    def _hear_no_more(self, worker: Worker) -> None:
         if worker.control is not None and worker.control.fileno() in self._by_fd:
             del self._by_fd[worker.control.fileno()]
             self._poll.unregister(worker.control)
 
-    def _forget(self, worker: _Worker) -> None:
+    def _forget(self, worker: Worker) -> None:
         self._hear_no_more(worker)
         if worker.control is not None:
             worker.control.close()
@@ -428,98 +400,8 @@ class LocalExecutor:
         del self._workers[worker.id]
 
 
-def _due(worker: _Worker) -> float | None:
+def _due(worker: Worker) -> float | None:
     """When something must be done about a worker that said nothing."""
     if worker.halfway_since is not None:
         return worker.halfway_since + _FRAME_PATIENCE
     return worker.deadline
-
-
-def _order(attempt: Attempt) -> bytes:
-    fields = frames.attempt_to_json(attempt)
-    try:
-        return frames.pack({"run": fields})
-    except frames.FrameError:
-        Path(attempt.folder).mkdir(parents=True, exist_ok=True)
-        path = Path(attempt.folder, ATTEMPT_FILE)
-        path.unlink(missing_ok=True)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(fd, "w", encoding="utf-8") as file:  # a descriptor
-            json.dump(fields, file)
-        return frames.pack({"run_file": str(path)})
-
-
-def _read_result(attempt: Attempt) -> object:
-    try:
-        with Path(attempt.folder, RESULT_FILE).open("rb") as file:
-            return json.loads(file.read(RESULT_LIMIT))
-    except (OSError, ValueError) as error:
-        raise frames.FrameError("no result file") from error
-
-
-def _spawned(attempt: Attempt, fact: object) -> Spawned:
-    match fact:
-        case [int(pid), int(start)]:
-            return Spawned(attempt.task, attempt.number, pid, start)
-    raise frames.FrameError("no pid and start")
-
-
-def _taken_along(worker: _Worker, attempt: Attempt, status: int | None, survivors: tuple[int, ...]) -> Ended:
-    """The end of an attempt whose worker went with it, for whatever reason."""
-    name = signal_name(-status) if status is not None and status < 0 else None
-    outcome, failure, error = {
-        "cancel": (Outcome.CANCELLED, None, "cancelled"),
-        "timeout": (Outcome.FAILED, "timeout", f"timed out after {attempt.timeout or 0:g}s"),
-    }.get(worker.going or "", (Outcome.LOST, "lost", _loss_text(worker, status, name)))
-    return Ended(
-        attempt.task,
-        attempt.number,
-        outcome,
-        failure,
-        signal=name,
-        error=error,
-        output_bytes=_size_of_log(attempt),
-        seconds=time.monotonic() - worker.began,
-        survivors=survivors,
-    )
-
-
-def _loss_text(worker: _Worker, status: int | None, name: str | None) -> str:
-    if status is None:
-        return "the worker process that ran it was ended together with its keeper"
-    if worker.going == "broken":
-        return "the worker process that ran it said what makes no sense, or nothing, and was ended"
-    if name:
-        return f"the worker process that ran it was killed by {name}"
-    return f"the worker process that ran it ended with exit code {status}"
-
-
-def _never_ran(attempt: Attempt, outcome: Outcome, failure: str | None, error: str) -> Ended:
-    return Ended(attempt.task, attempt.number, outcome, failure, error=error)
-
-
-def _with_survivors(ended: Ended, survivors: tuple[int, ...]) -> Ended:
-    return replace(ended, survivors=ended.survivors + survivors) if survivors else ended
-
-
-def _size_of_log(attempt: Attempt) -> int:
-    with contextlib.suppress(OSError):
-        return Path(attempt.folder, "output.log").stat().st_size
-    return 0
-
-
-def _await_workers(workers: Iterable[_Worker]) -> tuple[int, ...]:
-    """Wait until workers without a keeper have ended, and kill those that do not; what is left."""
-    ending = procs.Ending(_ORPHAN_PATIENCE)
-    left = [proc for worker in workers if (proc := procs.look(worker.pid)) and _lives(proc.pid)]
-    while left and not ending.given_up():
-        if time.monotonic() >= ending.kill_at:
-            ending.press([*procs.descendants([proc.pid for proc in left]), *left])
-        time.sleep(_TICK)
-        left = [proc for proc in left if _lives(proc.pid)]
-    return tuple(proc.pid for proc in left)
-
-
-def _lives(pid: int) -> bool:
-    proc = procs.look(pid)
-    return proc is not None and proc.state not in "ZX"

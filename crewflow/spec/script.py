@@ -18,7 +18,7 @@ from crewflow.spec.template import OPENING, Placed, split_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from crewflow.spec.shellscan import Use
+    from crewflow.spec.shellcursor import Use
 
 LANGUAGES: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 """The shells whose scripts may hold expressions."""

@@ -1,4 +1,4 @@
-"""The words for an expression in `run:` text that cannot stand where it stands, and the cure for each place."""
+"""The words for an expression in `run:` text that cannot stand where it stands, and the cure for each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FAULTS: Final[dict[str, tuple[str, str]]] = {
         "`{program}` is computed or run as code in this script, and this value could be anything",
         "declare it as `integer`, or use another variable",
     ),
-    "unsure": ("line {line} is written in a way that cannot be read for certain", _USE_ENV),
+    "unsure": ("what stands here cannot be read for certain, so the value might be read as code", _USE_ENV),
     "option": ("`{program}` could read the value as an option", "write `--` before it"),
     "single quotes": ("nothing is replaced within single quotes", "use double quotes"),
     "quoted document": (
@@ -72,20 +72,21 @@ _HINTS: Final[dict[str, str]] = {
     "jq": "write `jq --arg name ${{ ... }}` and use `$name` in the filter",
     "psql": "write `psql -v name=${{ ... }}` and use `:'name'` in the statement",
     "ssh": "send the value on standard input: `printf '%s' ${{ ... }} | ssh ...`",
-    "eval": _USE_ENV,
+    **dict.fromkeys(["eval", "trap", "alias"], _USE_ENV),
+    **dict.fromkeys([".", "source"], "write the name of the file into the script"),
     "make": "put the value in `env:` and read it in the recipe as `$$NAME`",
     "sed": 'put the value in `env:` and use `awk` with `ENVIRON["NAME"]`',
 }
 
 
-def fault_of(place: str, program: str, placed: Placed, line: int = 0) -> ExpressionFault:
+def fault_of(place: str, program: str, placed: Placed) -> ExpressionFault:
     """The fault for an expression that stands in `place`, one of the keys of the table above."""
     message, hint = _FAULTS[place]
     if place in {"code", "stdin"}:
         hint = _HINTS.get(program, hint)
         if program in _SHELL_LIKE:
             hint = "give it as an argument: `" + program + " -c '... \"$1\"' " + program + " ${{ ... }}`"
-    return ExpressionFault(message.format(program=program, line=line), hint, placed.offset, placed.length)
+    return ExpressionFault(message.format(program=program), hint, placed.offset, placed.length)
 
 
 _SHELL_LIKE: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})

@@ -7,9 +7,9 @@ An expression that stands in such a word is refused, or must be an integer. What
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from crewflow.spec.shellinterpreters import find_readers, is_option, name_of
 from crewflow.spec.shellprograms import (
     ALL_CODE,
     COMPARES_NUMBERS,
@@ -17,18 +17,11 @@ from crewflow.spec.shellprograms import (
     DECLARES,
     FIND_COMMANDS,
     INTERPRETERS,
-    JQ_ARGUMENTS,
     NAMES,
     NAMING_TESTS,
     NUMBERS,
-    SHELLS,
-    SSH_CODE,
-    SSH_TAKES,
     WRAPPER_CODE,
     WRAPPERS,
-    Interpreter,
-    Operands,
-    program_name,
 )
 from crewflow.spec.shellwords import Judgement, Need, Verdict, Word
 
@@ -41,7 +34,6 @@ _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NUMERIC_FORMAT: Final = re.compile(r"%[^A-Za-z%]*(?:[diouxXeEfFgGaAc]|\*)")
 _REPLACES: Final = re.compile(r"-[A-Za-z]*[Ii].*|--replace.*")
 _CODE_OPTION: Final = re.compile(r"-[A-Za-z]*[ceErR]|--eval|--command")
-_SOMETIMES_RUN: Final = SHELLS | {"python", "perl", "ruby", "node"}
 
 
 def judge(words: Sequence[Word], language: str) -> Judgement:
@@ -50,10 +42,10 @@ def judge(words: Sequence[Word], language: str) -> Judgement:
     heads = list(_heads(words, verdicts))
     for index in heads:
         verdicts += _judge_head(words[index], words[index + 1 :], language)
-    readers = list(_readers(words, set(heads)))
+    readers = list(find_readers(words, set(heads)))
     verdicts += (verdict for reader in readers for verdict in reader.verdicts)
     code = [word for reader in readers for word in reader.code]
-    code += [word for index in heads if _name(words[index]) in ALL_CODE for word in words[index + 1 :]]
+    code += [word for index in heads if name_of(words[index]) in ALL_CODE for word in words[index + 1 :]]
     stdin = next((reader.name for reader in readers if reader.reads_stdin), None)
     return Judgement(tuple(verdicts), tuple(code), stdin or _replaced_stdin(words))
 
@@ -73,10 +65,6 @@ def judge_test(arguments: Sequence[Word], name: str) -> Iterator[Verdict]:
             yield Verdict(word, Need.INTEGER, name)
 
 
-def _name(word: Word) -> str:
-    return program_name(word.text) if word.text is not None else ""
-
-
 # Which words name programs
 
 
@@ -85,7 +73,7 @@ def _heads(words: Sequence[Word], verdicts: list[Verdict]) -> Iterator[int]:
     index: int | None = 0
     while index is not None and index < len(words):
         yield index
-        name = _name(words[index])
+        name = name_of(words[index])
         if name == "find":
             yield from _found_heads(words, index, verdicts)
         if name in CONTAINER_TOOLS:
@@ -105,7 +93,7 @@ def _wrapped(name: str, words: Sequence[Word], index: int, verdicts: list[Verdic
             ended = word.text == "--"
             if _wrapper_ends(name, words, position, verdicts):
                 return None
-            skip = int(_is(takes, word))
+            skip = int(is_option(takes, word))
         elif _ASSIGNMENT.match(word.prefix) and name in {"env", "sudo", "doas"}:
             continue
         elif plain:
@@ -141,14 +129,14 @@ def _found_heads(words: Sequence[Word], index: int, verdicts: list[Verdict]) -> 
 def _container_head(words: Sequence[Word], index: int, verdicts: list[Verdict]) -> None:
     for before, word in zip(words[index:], words[index + 1 :], strict=False):
         if before.text == "--" and word.marks:
-            verdicts.append(Verdict(word, Need.COMMAND, _name(words[index])))
+            verdicts.append(Verdict(word, Need.COMMAND, name_of(words[index])))
 
 
 # Builtins, and programs with a rule of their own
 
 
 def _judge_head(head: Word, arguments: Sequence[Word], language: str) -> Iterator[Verdict]:
-    name = _name(head)
+    name = name_of(head)
     if head.text is None or head.unsure:
         yield from _unknown_program(head, arguments)
     elif name in ALL_CODE:
@@ -248,153 +236,9 @@ _RULES: Final[dict[str, Rule]] = {
 }
 
 
-# Interpreters
-
-
-@dataclass
-class _Reader:
-    """Goes through the arguments of an interpreter.
-
-    With `sure` False the program's name may be a mere argument; then only what follows an option for code,
-    or the name of a shell, is taken for code.
-
-    Attributes:
-        code: the words that are code.
-        reads_stdin: standard input is code.
-        done: all further words are data.
-    """
-
-    name: str
-    rule: Interpreter
-    sure: bool = True
-    verdicts: list[Verdict] = field(default_factory=list)
-    code: list[Word] = field(default_factory=list)
-    reads_stdin: bool = False
-    done: bool = False
-    _before: int = 0
-    _skip: int = 0
-    _coded: bool = False
-    _expecting: bool = False
-    _ended: bool = False
-
-    def read(self, arguments: Sequence[Word]) -> _Reader:
-        """Take in all arguments."""
-        self._before = self.rule.before
-        for word in arguments:
-            if not self.done:
-                self._read(word)
-        self.reads_stdin = self.reads_stdin or (self.rule.stdin and not self._coded and not self.done)
-        return self
-
-    def _read(self, word: Word) -> None:
-        if self._skip:
-            self._skip -= 1
-        elif self._expecting:
-            self._expected(word)
-        elif word.text == "--" and not self._ended:
-            self._ended = True
-        elif not self._ended and (word.prefix[:1] in {"-", "+"} and word.text != "-"):
-            self._option(word)
-        elif _is(self.rule.code, word):
-            self._expecting = self._coded = True
-        else:
-            self._plain(word)
-
-    def _option(self, word: Word) -> None:
-        rule = self.rule
-        if _is(rule.code, word):
-            self._expecting = self._coded = True
-        elif _is(rule.loads, word):
-            self._expecting = True
-        elif word.marks and any(
-            re.match(f"(?:{option})=?", word.prefix) for option in (rule.code, rule.loads) if option
-        ):
-            self._found(word)
-        elif _is(rule.last, word):
-            self.done = True
-            self.reads_stdin = self.name in SHELLS
-        else:
-            self._skip = JQ_ARGUMENTS.get(word.prefix, 0) if self.name == "jq" else int(_is(rule.takes, word))
-
-    def _expected(self, word: Word) -> None:
-        self._found(word)
-        more_options = self.name in SHELLS and word.prefix[:1] in {"-", "+"}
-        self._expecting = more_options
-        self.done = self._coded and not more_options and self.rule in {_SHELL_RULE, _PYTHON_RULE}
-
-    def _plain(self, word: Word) -> None:
-        if self._before:
-            self._before -= 1
-        elif self.rule.script and not self._coded:
-            self._coded = True
-            self.reads_stdin = word.text in {"-", "/dev/stdin"}
-            self.done = self.rule.operands is Operands.DATA
-            if self.sure or self.name in SHELLS:
-                self._found(word)
-        elif self.rule.operands is Operands.OPTIONS and word.leads and not self._ended:
-            self.verdicts.append(Verdict(word, Need.OPTION, self.name))
-        elif self.rule.operands is Operands.CODE:
-            self._found(word)
-
-    def _found(self, word: Word) -> None:
-        self.code.append(word)
-        if word.marks:
-            self.verdicts.append(Verdict(word, Need.CODE, self.name))
-
-
-_SHELL_RULE: Final = INTERPRETERS["sh"]
-_PYTHON_RULE: Final = INTERPRETERS["python"]
-
-
-def _readers(words: Sequence[Word], heads: set[int]) -> Iterator[_Reader]:
-    """Every interpreter among the words, with what it makes of those behind it.
-
-    What follows the code of one that certainly runs is data for it, whatever it looks like.
-    """
-    contained = bool(words) and _name(words[0]) in CONTAINER_TOOLS
-    for index, word in enumerate(words):
-        name = _name(word)
-        sure = index in heads
-        if name == "ssh" and sure:
-            yield _ssh(words[index + 1 :])
-            return
-        if name in INTERPRETERS and (sure or contained or name in _SOMETIMES_RUN):
-            reader = _Reader(name, INTERPRETERS[name], sure=sure).read(words[index + 1 :])
-            yield reader
-            if reader.done and (sure or contained):
-                return
-
-
-def _ssh(arguments: Sequence[Word]) -> _Reader:
-    """Everything behind the host is code for the shell there; so is standard input, if that is all."""
-    reader = _Reader("ssh", INTERPRETERS["sh"])
-    host, skip, code_next = len(arguments), False, False
-    for index, word in enumerate(arguments):
-        if skip or word.prefix.startswith("-"):
-            if word.marks and (code_next if skip else re.match(SSH_CODE, word.prefix)):
-                reader.verdicts.append(Verdict(word, Need.CODE, "ssh"))
-            code_next = not skip and _is(SSH_CODE, word)
-            skip = not skip and _is(SSH_TAKES, word)
-            continue
-        if word.leads:
-            reader.verdicts.append(Verdict(word, Need.CODE, "ssh"))
-        host = index
-        break
-    command = arguments[host + 1 :]
-    reader.code = list(command)
-    reader.verdicts += (Verdict(word, Need.CODE, "ssh") for word in command if word.marks)
-    parts = " ".join(word.text or "sh" for word in command).split()
-    reader.reads_stdin = not command or any(program_name(part) in INTERPRETERS for part in parts)
-    return reader
-
-
 def _replaced_stdin(words: Sequence[Word]) -> str | None:
     """`xargs -I{} sh -c '... {} ...'` puts what it reads into the code."""
-    names = [_name(word) for word in words]
+    names = [name_of(word) for word in words]
     if "xargs" not in names or not any(_REPLACES.fullmatch(word.prefix) for word in words):
         return None
     return "xargs" if any(name in INTERPRETERS for name in names) else None
-
-
-def _is(option: str, word: Word) -> bool:
-    return bool(option) and re.fullmatch(option, word.text or "") is not None

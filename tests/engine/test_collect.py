@@ -190,7 +190,10 @@ def test_a_text_becomes_what_the_type_asks_for(attempt_with, word, text, value):
     ],
 )
 def test_a_text_of_another_type_is_refused(attempt_with, word, text):
-    assert _fault(attempt_with([Output("a", word)], f"a={text}\n")) == f"output `a` is not of type {word}: `{text}`"
+    assert (
+        _fault(attempt_with([Output("a", word)], f"a={text}\n"))
+        == f"output `a` is not of type {word}: `{text}`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -309,7 +312,16 @@ def _found(project, *patterns):
     ],
 )
 def test_patterns_find_files_relative_to_the_project(make, patterns, found):
-    _tree(make.project, "dist/a.whl", "dist/b.whl", "dist/.hidden", "dist/sub/c.txt", "top.txt", ".git/x.txt", ".crewflow/y.txt")
+    _tree(
+        make.project,
+        "dist/a.whl",
+        "dist/b.whl",
+        "dist/.hidden",
+        "dist/sub/c.txt",
+        "top.txt",
+        ".git/x.txt",
+        ".crewflow/y.txt",
+    )
     assert _found(make.project, *patterns) == found
 
 
@@ -332,7 +344,15 @@ def test_nothing_outside_the_project_is_an_artifact(make, tmp_path):
     (make.project / "file").symlink_to(tmp_path / "outside" / "secret")
     (make.project / "folder").symlink_to(tmp_path / "outside")
     (make.project / "gone").symlink_to(tmp_path / "nothing")
-    for pattern in ("file", "folder", "folder/secret", "folder/*", "../outside/secret", str(tmp_path / "outside"), "gone"):
+    for pattern in (
+        "file",
+        "folder",
+        "folder/secret",
+        "folder/*",
+        "../outside/secret",
+        str(tmp_path / "outside"),
+        "gone",
+    ):
         with pytest.raises(BadOutputError):
             _found(make.project, pattern)
     _tree(make.project, "in/a")

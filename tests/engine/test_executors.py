@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from trials import Maker, ends, lives, log, pid_in, run, until
 
+from crewflow.engine import procs
 from crewflow.engine.executor import Ended, Spawned
 from crewflow.engine.inline import InlineExecutor
 from crewflow.engine.keeper import Keeper
@@ -77,8 +78,14 @@ def test_how_a_script_ended_is_told_apart(executor, make, text, code, name, erro
         (("./folder",), "`./folder` is a folder, no program"),
         (("./shebangless",), "`./shebangless` is no program and has no `#!` line"),
         (("./lost",), "`./lost` needs an interpreter that was not found; see its `#!` line"),
-        (("echo", "a\0b"), "argument 1 holds a NUL byte, which no process can be given; pass it by `artifacts`"),
-        (("echo", "x" * 131_001), "argument 1 has 131,001 bytes, more than a process can be given; pass it by `artifacts`"),
+        (
+            ("echo", "a\0b"),
+            "argument 1 holds a NUL byte, which no process can be given; pass it by `artifacts`",
+        ),
+        (
+            ("echo", "x" * 131_001),
+            "argument 1 has 131,001 bytes, more than a process can be given; pass it by `artifacts`",
+        ),
     ],
 )
 def test_a_command_that_cannot_start_says_why(executor, make, words, error):
@@ -108,7 +115,9 @@ def test_an_environment_that_cannot_be_passed_is_a_start_failure(executor, make,
 
 
 def test_a_step_gets_the_callers_environment_and_its_own_on_top(executor, make, monkeypatch):
-    attempt = make.script('printf "%s|%s|%s" "$A" "$HOME" "$CREWFLOW_OUTPUT"', env={"A": "x\ny=", "HOME": "/h"})
+    attempt = make.script(
+        'printf "%s|%s|%s" "$A" "$HOME" "$CREWFLOW_OUTPUT"', env={"A": "x\ny=", "HOME": "/h"}
+    )
     run(executor, attempt)
     assert log(attempt).decode() == f"x\ny=|/h|{attempt.folder}/outputs"
 
@@ -126,7 +135,9 @@ def test_the_program_is_looked_up_with_the_steps_path_and_folder(executor, make)
 def test_a_step_is_a_session_without_input_or_inherited_signals(executor, make):
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     try:
-        attempt = make.script("cat; ps -o sid= -p $$; echo $$; grep -E 'Sig(Ign|Blk)' /proc/self/status; ls /proc/$$/fd")
+        attempt = make.script(
+            "cat; ps -o sid= -p $$; echo $$; grep -E 'Sig(Ign|Blk)' /proc/self/status; ls /proc/$$/fd"
+        )
         assert run(executor, attempt).outcome is Outcome.SUCCEEDED
     finally:
         signal.signal(signal.SIGUSR1, signal.SIG_DFL)
@@ -227,14 +238,18 @@ def test_what_ignores_term_is_killed_after_the_grace(executor, make):
 
 
 def test_a_stopped_process_is_woken_to_end(executor, make):
-    attempt = make.script("trap 'echo bye; exit 5' TERM; kill -STOP $$; sleep 100 & wait", timeout=0.3, grace=20.0)
+    attempt = make.script(
+        "trap 'echo bye; exit 5' TERM; kill -STOP $$; sleep 100 & wait", timeout=0.3, grace=20.0
+    )
     ended = run(executor, attempt)
     assert (ended.failure, ended.exit_code) == ("timeout", 5)
     assert log(attempt) == b"bye\n"
 
 
 def test_leftovers_of_a_step_that_ended_well_are_ended_and_named(executor, make):
-    attempt = make.script("(trap '' TERM; sleep 300; sleep 300) & echo $! > pid; nohup sleep 300 >/dev/null 2>&1 &")
+    attempt = make.script(
+        "(trap '' TERM; sleep 300; sleep 300) & echo $! > pid; nohup sleep 300 >/dev/null 2>&1 &"
+    )
     ended = run(executor, attempt)
     assert ended.outcome is Outcome.SUCCEEDED
     assert not lives(pid_in(make.project / "pid"))
@@ -250,7 +265,7 @@ def test_what_only_finishes_its_writing_is_left_to_do_so(executor, make):
 @pytest.mark.parametrize("kind", ["polite", "now", "interrupt"])
 def test_a_cancelled_attempt_is_ended_as_asked(executor, make, kind):
     attempt = make.script(
-        "trap 'echo term; exit 0' TERM; trap 'echo int; exit 0' INT; echo $$ > pid; while :; do sleep 0.02; done"
+        "trap 'echo term; exit' TERM; trap 'echo int; exit' INT; echo $$ > pid; while :; do sleep 0.02; done"
     )
     executor.start(attempt)
     pid = until(lambda: (make.project / "pid").exists() and pid_in(make.project / "pid"), executor)
@@ -284,7 +299,9 @@ def test_a_process_that_lasts_is_reported_with_its_start_time(executor, make):
     executor.start(attempt)
     events = until(lambda: executor.wait(1.0))
     stat = Path(f"/proc/{pid_in(make.project / 'pid')}/stat").read_text()
-    assert events == [Spawned("t1", 1, pid_in(make.project / "pid"), int(stat.rpartition(")")[2].split()[19]))]
+    assert events == [
+        Spawned("t1", 1, pid_in(make.project / "pid"), int(stat.rpartition(")")[2].split()[19]))
+    ]
     (make.project / "go").touch()
     assert ends(executor, 1)[0].outcome is Outcome.SUCCEEDED
 
@@ -318,7 +335,11 @@ def test_large_attempts_and_results_pass_too(executor, make):
     given = {"a": "ä" * 100_000, "b": list(range(1000))}
     assert run(executor, make.python("echo:back", arguments=given)).result == given
     output = (Output("big", "string"),)
-    attempt = make.script('printf "big=" > "$CREWFLOW_OUTPUT"; printf %s "$BIG" >> "$CREWFLOW_OUTPUT"', env={"BIG": "x" * 100_000}, outputs=output)
+    attempt = make.script(
+        'printf "big=" > "$CREWFLOW_OUTPUT"; printf %s "$BIG" >> "$CREWFLOW_OUTPUT"',
+        env={"BIG": "x" * 100_000},
+        outputs=output,
+    )
     assert run(executor, attempt).outputs == {"big": "x" * 100_000}
 
 
@@ -368,8 +389,6 @@ def test_many_short_tasks_leave_no_zombie(executor, make):
         under_way -= len(found)
         ended += found
     assert [end.failure for end in ended] == [None] * 200
-    from crewflow.engine import procs
-
     table = procs.processes()
     family = {os.getpid()} | {pid for pid, proc in table.items() if proc.parent == os.getpid()}
     assert [proc for proc in table.values() if proc.state == "Z" and proc.parent in family] == []
@@ -394,12 +413,43 @@ def test_a_function_is_called_with_keywords_and_its_value_is_the_result(executor
         ("import sys; sys.exit('words')", "exit", 1, "exit code 1"),
         ("import sys; sys.exit(0)", None, 0, None),
         ("raise KeyboardInterrupt", "exit", 1, "`mine:f` raised KeyboardInterrupt"),
-        ("return lambda: 1", "bad_output", 0, "the function returned what JSON cannot say: a value of type function is not JSON serializable"),
-        ("return (x for x in [])", "bad_output", 0, "the function returned what JSON cannot say: a value of type generator is not JSON serializable"),
-        ("return open('/dev/null')", "bad_output", 0, "the function returned what JSON cannot say: a value of type TextIOWrapper is not JSON serializable"),
-        ("return float('nan')", "bad_output", 0, "the function returned what JSON cannot say: Out of range float values are not JSON compliant"),
-        ("return 'x' * 2_000_000", "bad_output", 0, "the function returned more than 1 MiB; pass it by `artifacts`"),
-        ("l = []; l.append(l); return l", "bad_output", 0, "the function returned what JSON cannot say: Circular reference detected"),
+        (
+            "return lambda: 1",
+            "bad_output",
+            0,
+            "the function returned what JSON cannot say: a value of type function is not JSON serializable",
+        ),
+        (
+            "return (x for x in [])",
+            "bad_output",
+            0,
+            "the function returned what JSON cannot say: a value of type generator is not JSON serializable",
+        ),
+        (
+            "return open('/dev/null')",
+            "bad_output",
+            0,
+            "the function returned what JSON cannot say: "
+            "a value of type TextIOWrapper is not JSON serializable",
+        ),
+        (
+            "return float('nan')",
+            "bad_output",
+            0,
+            "the function returned what JSON cannot say: Out of range float values are not JSON compliant",
+        ),
+        (
+            "return 'x' * 2_000_000",
+            "bad_output",
+            0,
+            "the function returned more than 1 MiB; pass it by `artifacts`",
+        ),
+        (
+            "l = []; l.append(l); return l",
+            "bad_output",
+            0,
+            "the function returned what JSON cannot say: Circular reference detected",
+        ),
     ],
 )
 @pytest.mark.case("C095")
@@ -508,7 +558,10 @@ def test_the_project_comes_first_in_the_path(executor, make):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the step's own
 def test_children_of_a_function_are_ended_and_named(executor, make):
-    make.module("mine", "import subprocess\ndef f(): return subprocess.Popen(['sleep', '300'], start_new_session=True).pid")
+    make.module(
+        "mine",
+        "import subprocess\ndef f(): return subprocess.Popen(['sleep', '300'], start_new_session=True).pid",
+    )
     attempt = make.python("mine:f")
     pid = run(executor, attempt).result
     assert not lives(pid)

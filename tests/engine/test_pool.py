@@ -1,6 +1,8 @@
 """What one bad worker, or one bad function, costs: its own attempt."""
 
+import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -10,11 +12,13 @@ from pathlib import Path
 import pytest
 from trials import Maker, ends, lives, log, pid_in, run, until
 
-from crewflow.engine import pool
+from crewflow.engine import callables, pool
 from crewflow.engine.executor import Ended
 from crewflow.engine.keeper import Keeper, KeeperError
 from crewflow.engine.pool import LocalExecutor
 from crewflow.run.states import Outcome
+
+BROKEN = "the worker process that ran it said what makes no sense, or nothing, and was ended"
 
 NOISE = """
 import os, stat, struct, sys, time
@@ -74,16 +78,15 @@ def _workers(executor):
         ("dies", "the worker process that ran it was killed by SIGSEGV"),
         ("aborts", "the worker process that ran it was killed by SIGABRT"),
         ("closes_and_returns", None),
-        ("garbage", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("no_json", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("no_object", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("wrong_end", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("out_of_turn", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("no_file", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("no_end_then_returns", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("flood", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("closes", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
-        ("closes_all", "the worker process that ran it said what makes no sense, or nothing, and was ended"),
+        ("garbage", BROKEN),
+        ("no_json", BROKEN),
+        ("no_object", BROKEN),
+        ("wrong_end", BROKEN),
+        ("out_of_turn", BROKEN),
+        ("no_file", BROKEN),
+        ("flood", BROKEN),
+        ("closes", BROKEN),
+        ("closes_all", BROKEN),
     ],
 )
 def test_a_function_that_breaks_its_worker_loses_its_own_attempt_only(executor, make, function, error):
@@ -101,6 +104,7 @@ def test_a_function_that_breaks_its_worker_loses_its_own_attempt_only(executor, 
 def test_a_frame_without_an_end_is_waited_for_only_so_long(executor, make, monkeypatch):
     monkeypatch.setattr(pool, "_FRAME_PATIENCE", 0.2)
     assert run(executor, make.python("noise:no_end")).failure == "lost"
+    assert run(executor, make.python("noise:no_end_then_returns")).failure == "lost"
     assert run(executor, make.python("os:getcwd")).outcome is Outcome.SUCCEEDED
 
 
@@ -111,8 +115,6 @@ def test_a_flood_from_a_worker_does_not_grow_the_engine(executor, make):
 
 
 def _peak() -> int:
-    import resource
-
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -135,12 +137,15 @@ def test_workers_are_replaced_as_often_as_they_are_killed(executor, make):
     for _ in range(5):
         attempt = make.script("echo $$ > pid; exec sleep 1000")
         executor.start(attempt)
-        until(lambda: (make.project / "pid").exists(), executor)
+        until((make.project / "pid").exists, executor)
         pid = pid_in(make.project / "pid")
         (holder,) = [w for w in executor._workers.values() if w.attempt]
         os.kill(holder.pid, signal.SIGKILL)
         (lost,) = ends(executor, 1)
-        assert (lost.outcome, lost.error) == (Outcome.LOST, "the worker process that ran it was killed by SIGKILL")
+        assert (lost.outcome, lost.error) == (
+            Outcome.LOST,
+            "the worker process that ran it was killed by SIGKILL",
+        )
         assert not lives(pid)
         (make.project / "pid").unlink()
     assert run(executor, make.command("true")).outcome is Outcome.SUCCEEDED
@@ -199,7 +204,8 @@ def test_a_function_is_cancelled_with_its_worker_and_children(executor, make, no
         "mine",
         "import os, subprocess, time\n"
         "def f():\n"
-        "    child = subprocess.Popen(['sh', '-c', 'trap \"\" TERM INT; sleep 1000; sleep 1000'], start_new_session=True)\n"
+        "    deaf = 'trap \"\" TERM INT; sleep 1000; sleep 1000'\n"
+        "    child = subprocess.Popen(['sh', '-c', deaf], start_new_session=True)\n"
         "    open('pid', 'w').write(str(child.pid)); time.sleep(1000)\n",
     )
     attempt = make.python("mine:f", grace=0.3)
@@ -223,7 +229,7 @@ def test_a_function_that_answers_an_interrupt_may_clean_up(executor, make):
     )
     attempt = make.python("mine:f", grace=60.0)
     executor.start(attempt)
-    until(lambda: (make.project / "began").exists(), executor)
+    until((make.project / "began").exists, executor)
     executor.cancel(attempt.task, 1, now=False, interrupt=True)
     assert ends(executor, 1)[0].outcome is Outcome.CANCELLED
     assert (make.project / "cleaned").exists()
@@ -241,7 +247,10 @@ def test_an_attempt_that_waits_for_a_worker_can_be_cancelled(executor, make):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("import threading, time; threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()", "a thread"),
+        (
+            "import threading, time; threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
+            "a thread",
+        ),
         ("global kept; kept = open('/dev/null')", "a descriptor"),
         ("global kept; kept = b'x' * 100_000_000", "memory"),
     ],
@@ -261,8 +270,6 @@ def test_a_worker_without_leftovers_serves_again(executor, make):
 
 
 def test_a_worker_is_given_up_after_so_many_calls(make, monkeypatch):
-    from crewflow.engine import callables
-
     monkeypatch.setattr(callables, "CALL_LIMIT", 3)
     executor = LocalExecutor(Keeper.fork(), 1)
     make.module("mine", "import os\ndef f(): return os.getpid()")
@@ -276,7 +283,10 @@ def test_a_module_changed_by_another_task_is_never_run_from_memory(executor, mak
     for value in range(2, 8):
         assert run(executor, make.python("mine:f")).result == value - 1
         text = f"def f(): return {value}\n"
-        assert run(executor, make.script(f"printf %s '{text}' > mine.py; touch -d @{value} mine.py")).failure is None
+        assert (
+            run(executor, make.script(f"printf %s '{text}' > mine.py; touch -d @{value} mine.py")).failure
+            is None
+        )
 
 
 def test_large_capacity_does_not_mean_many_workers(make):
@@ -304,8 +314,6 @@ def test_no_more_attempts_run_at_once_than_workers_may_be(make):
 
 @pytest.mark.case("C097")
 def test_threads_that_log_in_the_engine_stop_no_worker(make):
-    import logging
-
     executor = LocalExecutor(Keeper.fork(), 4)
     logger = logging.getLogger("crewflow.test")
     logger.addHandler(logging.FileHandler(os.devnull))

@@ -94,11 +94,11 @@ def log(attempt, name="output.log") -> bytes:
 
 def marked(marker) -> list[int]:
     """Processes whose command line or environment holds `marker`, beside this one."""
-    found = []
-    for pid in procs.processes():
-        if pid != os.getpid() and any(marker.encode() in _file(pid, name) for name in ("cmdline", "environ")):
-            found.append(pid)
-    return found
+    return [pid for pid in procs.processes() if pid != os.getpid() and _shows(pid, marker.encode())]
+
+
+def _shows(pid, marker) -> bool:
+    return any(marker in _file(pid, name) for name in ("cmdline", "environ"))
 
 
 def _file(pid, name) -> bytes:
