@@ -11,7 +11,6 @@ only together with an error.
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +56,11 @@ def prune(data: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
     return pruned
 
 
+UNNAMED = "project"
+"""The name of a project without `crewflow.yaml`: not that of its folder, which differs from clone to
+clone and would be in the fingerprint of every plan."""
+
+
 def build_workflow(
     document: Document, data: dict[str, Any], defaults: Defaults, *, shipped: bool = False
 ) -> tuple[Workflow, tuple[Problem, ...]]:
@@ -95,7 +99,7 @@ def build_project(document: Document, data: dict[str, Any], root: str) -> tuple[
     fields = Fields(document)
     project = replace(
         empty_project(root),
-        name=data.get("name", posixpath.basename(root)),
+        name=data.get("name", UNNAMED),
         default_workflow=data.get("default_workflow"),
         defaults=_defaults(fields, data.get("defaults", {}), Defaults()),
         env=_plain_env(fields, data.get("env", {})),
@@ -104,10 +108,10 @@ def build_project(document: Document, data: dict[str, Any], root: str) -> tuple[
 
 
 def empty_project(root: str) -> Project:
-    """What a project is that says nothing: named as its folder, with all defaults."""
+    """What a project is that says nothing: no name of its own, and all defaults."""
     return Project(
         root=root,
-        name=posixpath.basename(root),
+        name=UNNAMED,
         default_workflow=None,
         defaults=Defaults(),
         env={},
