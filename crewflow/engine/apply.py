@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crewflow import durable
 from crewflow.engine.dispatch import Dispatch
-from crewflow.engine.results import bring_back
+from crewflow.engine.results import bring_back, file_hash
 from crewflow.engine.snapshots import Snapshots
 from crewflow.engine.view import View
 from crewflow.errors import HeldError, UsageError
-from crewflow.graph.plan import from_bytes
 from crewflow.run.events import GenerationBegan
 from crewflow.run.machine import Machine
 from crewflow.run.states import RunState, TaskState
+from crewflow.spec.expression import RenderError
 from crewflow.state import codec
+from crewflow.state.folder import is_foreign
 from crewflow.state.journal import Journal, read_journal
 from crewflow.state.lease import acquire
 from crewflow.state.records import GENERATION
-from crewflow.state.replay import recorded_plan_hash, replay
-from crewflow.state.runs import create_run, load_plan_bytes, new_run_id, plan_hash
+from crewflow.state.replay import recorded_plan, replay
+from crewflow.state.runs import create_run, new_run_id, plan_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +52,7 @@ class Setting:
 
     Attributes:
         project: absolute path of the project; `state`: of its state folder.
-        slots: how many tasks may run at once.
+        slots: how many tasks may run at once, as far as the workflow's own limit allows.
         observe: called with the run once it is recorded, before the first task; what it gives is told
             of every record.
     """
@@ -65,12 +67,18 @@ class Setting:
 
 
 def begin_run(plan: Plan, setting: Setting) -> tuple[RunPaths, RunState]:
-    """Create a run of this plan and run it to its end. Raises StateError, HeldError."""
+    """Create a run of this plan and run it to its end.
+
+    Raises:
+        UsageError: the workflow's `env` has a value that cannot be passed.
+        StateError: the state folder cannot be written; HeldError: someone else has taken the run.
+    """
     data = plan.to_bytes()
-    run = create_run(setting.state, new_run_id(setting.clock.wall()), data)
+    run_id = new_run_id(setting.clock.wall())
+    machine = Machine(plan, slots_of(plan, setting.slots))
+    view = _view(plan, machine, run_id)
+    run = create_run(setting.state, run_id, data)
     with contextlib.closing(_Held(run, setting.clock)) as held:
-        machine = Machine(plan, setting.slots)
-        view = View(plan, machine, run.run_id)
         return run, _generation(held, machine, view, None, plan_hash(data), setting)
 
 
@@ -78,10 +86,12 @@ def resume_run(run: RunPaths, setting: Setting) -> RunState:
     """Go on with a run, trying again what did not succeed.
 
     Raises:
-        UsageError: it succeeded, or a task that may not run twice was lost.
+        UsageError: it succeeded, a task that may not run twice was lost, an artifact has changed, or the
+            run belongs to another folder.
         HeldError: someone else runs it, or processes of it still live.
         StateError: its files are damaged.
     """
+    _refuse_foreign(run)
     with contextlib.closing(_Held(run, setting.clock)) as held:
         if not durable.wait_alone(run.alive, _PATIENCE_WITH_LEFTOVERS):
             raise HeldError(
@@ -89,18 +99,31 @@ def resume_run(run: RunPaths, setting: Setting) -> RunState:
                 hint="look for them with `ps`, and try again once they have ended",
             )
         reading = read_journal(run)
-        recorded = recorded_plan_hash(run, reading)
-        plan = from_bytes(load_plan_bytes(run, recorded))
-        machine = Machine(plan, setting.slots)
-        view = View(plan, machine, run.run_id)
+        plan, recorded = recorded_plan(run, reading)
+        machine = Machine(plan, slots_of(plan, setting.slots))
+        view = _view(plan, machine, run.run_id)
         replay(machine, (bring_back(record, run) for record in reading.records), view.take)
         _check_resumable(run, machine)
+        _check_artifacts(run, machine, view, setting.project)
         return _generation(held, machine, view, reading, recorded, setting)
 
 
 def slots_of(plan: Plan, jobs: int) -> int:
     """How many tasks may run at once: what was asked for, within the workflow's own limit."""
     return min(jobs, plan.max_parallel) if plan.max_parallel is not None else jobs
+
+
+def _view(plan: Plan, machine: Machine, run_id: str) -> View:
+    try:
+        return View(plan, machine, run_id)
+    except RenderError as error:
+        raise UsageError(f"`env` of workflow `{plan.workflow}`: {error.message}") from None
+
+
+def _refuse_foreign(run: RunPaths) -> None:
+    foreign = is_foreign(run.root)
+    if foreign is not None:
+        raise UsageError(foreign, hint="resume it there, or start a new one here with `crewflow apply`")
 
 
 class _Held:
@@ -129,6 +152,26 @@ def _check_resumable(run: RunPaths, machine: Machine) -> None:
         )
 
 
+def _check_artifacts(run: RunPaths, machine: Machine, view: View, project: str) -> None:
+    """What succeeded is not run again, so what it made must still be there, as it was made."""
+    made = {
+        artifact["path"]: (name, artifact["sha256"])
+        for name, record in view.given.items()
+        if machine.tasks[name].state is TaskState.SUCCEEDED
+        for artifact in record.get("artifacts", ())
+    }
+    changed = [
+        f"`{path}` of `{name}`"
+        for path, (name, digest) in made.items()
+        if file_hash(os.path.join(project, path)) != digest
+    ]
+    if changed:
+        raise UsageError(
+            f"artifacts are gone or were changed since they were made: {', '.join(changed)}",
+            hint=f"restore them and `crewflow resume {run.run_id}`, or start again with `crewflow apply`",
+        )
+
+
 def _generation(
     held: _Held,
     machine: Machine,
@@ -137,19 +180,19 @@ def _generation(
     plan: str,
     setting: Setting,
 ) -> RunState:
-    run = held.run
+    run, slots = held.run, machine.slots
     number = past.generations + 1 if past else 1
-    header = {"run": run.run_id, "workflow": machine.plan.workflow, "plan": plan, "slots": setting.slots}
+    header = {"run": run.run_id, "workflow": machine.plan.workflow, "plan": plan, "slots": slots}
     lost = [task for task in machine.tasks.values() if task.state is TaskState.RUNNING]
     with contextlib.closing(Journal.create(run, number, header, setting.clock, past)) as journal:
         snapshots = Snapshots(run, machine, setting.clock)
         observer = setting.observe(run, machine)
-        observer.see({"type": GENERATION, "ts": setting.clock.wall(), "generation": number, **header})
+        observer.see({"type": GENERATION, "ts": setting.clock.wall(), "generation": number, **_cut(past)})
         for task in lost:
             facts = {"task": task.task.id, "attempt": task.attempts}
             journal.append(codec.LOST, facts)
             observer.see({"type": codec.LOST, "ts": setting.clock.wall(), **facts})
-        executor = setting.crew.executor(setting.slots, run.alive)
+        executor = setting.crew.executor(slots, run.alive)
         with contextlib.closing(executor):
             loop = Dispatch(
                 machine=machine,
@@ -167,3 +210,8 @@ def _generation(
             state = loop.run(GenerationBegan(number))
         snapshots.write(journal.seq)
         return state
+
+
+def _cut(past: Reading | None) -> dict[str, Any]:
+    """What a crash left at the end of the journal, and where it is kept now."""
+    return {"torn": {"file": past.torn.file, "size": past.torn.size}} if past and past.torn else {}

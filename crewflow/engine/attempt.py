@@ -80,6 +80,8 @@ def begin(attempt: Attempt, base: dict[bytes, bytes], spare: frozenset[int] = fr
         running.start(base)
     except spawn.StartError as error:
         running.refuse(str(error))
+    except OSError as error:
+        running.refuse(f"the system does not let it start: {spawn.words(error)}")
     return running
 
 

@@ -142,7 +142,8 @@ class Dispatch:
         attempt = self._rendered(name, number)
         self._record_event(codec.STARTED, {"task": name, "attempt": number})
         if isinstance(attempt, str):
-            self._on_executor(_never_started(name, number, attempt))
+            error = attempt
+            self._on_executor(Ended(name, number, Outcome.FAILED, failure="start", error=error))
             return
         if not task.idempotent:
             self._journal.sync()  # that it may have run must be known before it can
@@ -178,17 +179,22 @@ class Dispatch:
             if is_allowed(self._tasks[ended.task], ended.failure, ended.exit_code, self._view):
                 facts["allowed"] = True
         except RenderError as error:
-            facts["error"] = f"{ended.error}; {error.message}"
+            facts["error"] = f"{ended.error}; `allow_failure`: {error.message}"
         return facts
 
     def _on_time(self) -> None:
         now = self._clock.monotonic()
         while self._retries and self._retries[0][0] <= now:
-            self._tell(RetryDue(heapq.heappop(self._retries)[1]))
+            self._retry(heapq.heappop(self._retries)[1])
         if now >= self._next_beat:
             self._next_beat = now + self._lease.heartbeat()
         self._sync_when_due(now)
         self._snapshots.write_when_due(now, self._journal.seq)
+
+    def _retry(self, name: str) -> None:
+        """A delay has passed; it says nothing any more if a cancel or a stop has ended its task meanwhile."""
+        if self._machine.tasks[name].waits_for == "retry":
+            self._tell(RetryDue(name))
 
     def _sync_when_due(self, now: float) -> None:
         first = self._journal.first_unsynced
@@ -210,11 +216,17 @@ class Dispatch:
 
     def _patience(self) -> float:
         """Seconds until something is due by itself: a retry, a heartbeat, a snapshot."""
-        due = [self._next_beat, *(due for due, _ in self._retries[:1]), *self._snapshots.due()]
+        due = [
+            self._next_beat,
+            *(due for due, _ in self._retries[:1]),
+            *self._snapshots.due(self._journal.seq),
+        ]
         return max(0.0, min(due) - self._clock.monotonic())
 
     def _on_interrupts(self) -> None:
         for signal in self._interrupts.take():
+            if self._machine.state is not RunState.RUNNING:
+                return  # its last word is written
             self._signals += 1
             self._interrupted = self._interrupted or signal == "SIGINT"
             self._record_event(codec.CANCEL, {"reason": signal, "now": self._signals > 1})
@@ -261,9 +273,9 @@ class Dispatch:
         self._executor.cancel(cancel.task, cancel.number, now=cancel.now, interrupt=self._interrupted)
 
     def _tell_end(self, end: TaskEnded) -> None:
-        """Record the ends that no attempt's record tells of, and forget a delay that was cut short."""
+        """Record the ends that no attempt's record tells of."""
         run = self._machine.tasks[end.task]
-        if end.cause is None and run.attempts and run.outcome is not None:
+        if end.cause is None and run.tried:
             return
         facts: dict[str, Any] = {"task": end.task, "state": end.state}
         if end.cause is not None:
@@ -271,8 +283,6 @@ class Dispatch:
         if run.error is not None and end.state is TaskState.FAILED:
             facts["error"] = run.error
         self._record(codec.TASK_ENDED, facts)
-        self._retries = [entry for entry in self._retries if entry[1] != end.task]
-        heapq.heapify(self._retries)
 
     def _tell_refused(self, refused: Refused) -> None:
         kind = type(refused.event).__name__
@@ -293,23 +303,6 @@ _ENDED_FACTS: Final = (
     "output_bytes",
     "survivors",
 )
-
-
-def _never_started(task: str, number: int, error: str) -> Ended:
-    return Ended(
-        task=task,
-        number=number,
-        outcome=Outcome.FAILED,
-        failure="start",
-        exit_code=None,
-        signal=None,
-        error=error,
-        outputs={},
-        result=None,
-        artifacts=(),
-        output_bytes=0,
-        seconds=0.0,
-    )
 
 
 def _says_something(value: Any) -> bool:

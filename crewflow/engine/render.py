@@ -10,8 +10,10 @@ import os.path
 from typing import TYPE_CHECKING, Any
 
 from crewflow.engine.executor import Attempt
+from crewflow.run.retry import is_among
 from crewflow.spec.durations import parse_duration
 from crewflow.spec.expression import RenderError, evaluate_condition, parse_expression
+from crewflow.spec.expression_values import described
 from crewflow.spec.template import Template, render, render_text, render_tree, text_form
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 def render_attempt(task: Task, number: int, view: View, run: RunPaths, project: str) -> Attempt:
     """The attempt of a task. Raises RenderError if one of its expressions has no fitting value."""
-    resolve = view.resolver(task)
+    resolve = view.resolver(task, number)
     folder = run.attempt(task.id, number)
     texts = {**task.env, **task.script_env}
     return Attempt(
@@ -73,14 +75,12 @@ def decide_condition(task: Task, asked: AskCondition, view: View) -> bool:
 
 def is_allowed(task: Task, failure: str | None, exit_code: int | None, view: View) -> bool:
     """Whether `allow_failure` covers a failure of this class. Raises RenderError if it yields no boolean."""
-    from crewflow.run.retry import is_among  # noqa: PLC0415  (only failures ask)
-
     allowed = task.allow_failure
     if isinstance(allowed, tuple):
         return failure is not None and is_among(allowed, failure, exit_code)
     value = render(allowed, view.resolver(task)) if isinstance(allowed, Template) else allowed
     if not isinstance(value, bool):
-        raise RenderError(f"`allow_failure` must yield a boolean, and got `{text_form(value)}`")
+        raise RenderError(f"it must yield a boolean, and yields {described(value)}")
     return value
 
 

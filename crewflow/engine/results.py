@@ -46,6 +46,15 @@ def bring_back(record: dict[str, Any], run: RunPaths) -> dict[str, Any]:
     return record | large
 
 
+def file_hash(path: str) -> str | None:
+    """The sha256 of a file, in hexadecimal; None where there is no file that can be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
 def _small(large: dict[str, Any]) -> bool:
     """A cheap yes for the common case: a short text and no outputs."""
     result = large.get("result")

@@ -30,16 +30,13 @@ class Snapshots:
         self._written = 0  # the `seq` that the last ones reflect
         self._next = clock.monotonic() + SHORTEST_PAUSE
 
-    def due(self) -> list[float]:
-        """When to look again, by the monotonic clock; empty if nothing has changed."""
-        return [self._next]
+    def due(self, seq: int) -> list[float]:
+        """When to write again, by the monotonic clock; empty if nothing has changed up to this `seq`."""
+        return [] if seq == self._written else [self._next]
 
     def write_when_due(self, now: float, seq: int) -> None:
         """Write if something changed and the pause is over."""
-        if now < self._next:
-            return
-        if seq == self._written:
-            self._next = now + SHORTEST_PAUSE
+        if seq == self._written or now < self._next:
             return
         self.write(seq)
         cost = self._clock.monotonic() - now

@@ -38,14 +38,14 @@ class View:
         if record["type"] == ENDED:
             self.given[record["task"]] = record
 
-    def resolver(self, task: Task) -> Callable[[Keys], Any]:
-        """What a task's expressions ask."""
-        return lambda path: self._resolve(task, path)
+    def resolver(self, task: Task, number: int | None = None) -> Callable[[Keys], Any]:
+        """What a task's expressions ask; `number` is that of the attempt, if not of its last one."""
+        return lambda path: self._resolve(task, path, number)
 
     def _render_env(self, text: Any) -> str:
         return render_text(text, lambda path: self._resolve(None, path))
 
-    def _resolve(self, task: Task | None, path: Keys) -> Any:
+    def _resolve(self, task: Task | None, path: Keys, number: int | None = None) -> Any:
         root, *rest = path
         match root:
             case "inputs":
@@ -53,27 +53,31 @@ class View:
             case "env":
                 return look_up(self.env, rest)
             case "run":
-                return look_up(self._run_facts(), rest)
+                return self._run_fact(rest)
             case "steps":
                 return self._step_value(rest)
             case "attempt" if task is not None:
-                return look_up(self._attempt_facts(task), rest)
+                return look_up(self._attempt_facts(task, number), rest)
         return look_up(task.context, path) if task is not None else UNDEFINED
 
-    def _run_facts(self) -> dict[str, Any]:
-        machine = self._machine
-        return {
+    def _run_fact(self, rest: list[str | int]) -> Any:
+        match rest:
+            case ["state"]:
+                return _run_word(self._machine)
+            case ["failed", *inner]:
+                tasks = self._machine.tasks.values()
+                return look_up([run.task.id for run in tasks if run.state is TaskState.FAILED], inner)
+        facts = {
             "id": self._run_id,
             "workflow": self._plan.workflow,
             "project": self._plan.project,
             "scheduled_at": None,
-            "state": _run_word(machine),
-            "failed": [run.task.id for run in machine.tasks.values() if run.state is TaskState.FAILED],
         }
+        return look_up(facts, rest)
 
-    def _attempt_facts(self, task: Task) -> dict[str, Any]:
+    def _attempt_facts(self, task: Task, number: int | None) -> dict[str, Any]:
         run = self._machine.tasks[task.id]
-        return {"number": max(run.attempts, 1), "last_error": run.error}
+        return {"number": number or max(run.attempts, 1), "last_error": run.error}
 
     def _step_value(self, rest: list[str | int]) -> Any:
         if len(rest) < 2:  # noqa: PLR2004  (a step and one of its properties)
@@ -83,10 +87,10 @@ class View:
         read = _FACTS.get(str(fact))
         if step is None or read is None:
             return UNDEFINED
+        if fact in _OF_THE_WHOLE and step.planned.fan_out:
+            return look_up(_OF_THE_WHOLE[str(fact)](step), inner)
         if fact in {"outputs", "artifacts"} and inner:
             return look_up(self._each(step, lambda run: look_up(read(self, run), inner[:1])), inner[1:])
-        if fact == "state":
-            return _state_word(step)
         return look_up(self._each(step, lambda run: read(self, run)), inner)
 
     def _each(self, step: StepRun, read: Callable[[TaskRun], Any]) -> Any:
@@ -108,13 +112,23 @@ def _run_word(machine: Machine) -> str:
 
 
 def _state_word(step: StepRun) -> str:
-    return str(step.state) if step.ended else "running"
+    """The state of a fan-out as a whole."""
+    return str(step.state) if step.ended else str(TaskState.RUNNING)
 
 
-def _outcome(_: View, run: TaskRun) -> Any:
-    if run.state in {TaskState.SKIPPED, TaskState.CANCELLED}:
-        return str(run.state)
-    if run.outcome is None:
+def _outcome_word(step: StepRun) -> str:
+    """The outcome of a fan-out as a whole: as its state, but that an allowed failure is one."""
+    if step.ended and any(_outcome(run) == Outcome.FAILED for run in step.tasks):
+        return str(Outcome.FAILED)
+    return _state_word(step)
+
+
+_OF_THE_WHOLE: dict[str, Callable[[StepRun], str]] = {"state": _state_word, "outcome": _outcome_word}
+"""What a fan-out has one of, where everything else of it is a list: a word that can be compared."""
+
+
+def _outcome(run: TaskRun) -> str:
+    if run.outcome is None or run.state in {TaskState.SKIPPED, TaskState.CANCELLED}:
         return str(run.state)
     return str(Outcome.FAILED if run.outcome is Outcome.LOST else run.outcome)
 
@@ -137,7 +151,7 @@ def _given(fact: str) -> Callable[[View, TaskRun], Any]:
 
 _FACTS: dict[str, Callable[[View, TaskRun], Any]] = {
     "state": lambda _, run: str(run.state),
-    "outcome": _outcome,
+    "outcome": lambda _, run: _outcome(run),
     "exit_code": _given("exit_code"),
     "error": lambda _, run: run.error,
     "attempts": lambda _, run: run.attempts,

@@ -44,6 +44,7 @@ KEEPER_GONE = getattr(signal, "SIGRTMAX", signal.SIGUSR2)
 def run(control: socket.socket, keeper: int) -> NoReturn:
     """Be a worker. The process is a fresh fork of the keeper, whose pid is `keeper`."""
     os.setsid()
+    os.chdir("/")  # a step may remove the folder that crewflow was started in
     _set_signals()
     procs.adopt_orphans()
     procs.signal_when_parent_ends(KEEPER_GONE)

@@ -429,8 +429,10 @@ def test_a_function_is_called_with_keywords_and_its_value_is_the_result(executor
             "return open('/dev/null')",
             "bad_output",
             0,
-            "the function returned what JSON cannot say: "
-            "a value of type TextIOWrapper is not JSON serializable",
+            (
+                "the function returned what JSON cannot say: "
+                "a value of type TextIOWrapper is not JSON serializable"
+            ),
         ),
         (
             "return float('nan')",
@@ -600,6 +602,14 @@ def test_the_outputs_of_a_function_are_keys_of_its_value_or_in_the_file(executor
 def test_ends_can_be_written_as_json(executor, make):
     ended = run(executor, make.script("exit 4"))
     assert json.loads(json.dumps([ended.outcome, ended.artifacts, ended.survivors])) == ["failed", [], []]
+
+
+def test_a_step_may_remove_the_folder_it_runs_in(executor, make):
+    for _ in range(2):
+        (make.project / "sub").mkdir()
+        attempt = make.script("rmdir ../sub; echo still", cwd=str(make.project / "sub"))
+        assert run(executor, attempt).outcome is Outcome.SUCCEEDED
+        assert log(attempt) == b"still\n"
 
 
 def test_durations_are_measured(executor, make):

@@ -324,8 +324,7 @@ def test_the_callers_script_is_run_once_however_it_was_started(tmp_path, how):
 
 def test_the_engine_process_never_loads_multiprocess():
     text = (
-        "import crewflow.engine.pool, crewflow.engine.keeper, sys
-"
+        "import crewflow.engine.pool, crewflow.engine.keeper, sys\n"
         "print({'multiprocess', 'dill', 'psutil', 'ctypes'} & set(sys.modules))"
     )
     done = subprocess.run(

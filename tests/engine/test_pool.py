@@ -360,6 +360,17 @@ def test_an_attempt_without_a_worker_yet_begins_as_soon_as_there_is_one(make):
     executor.close()
 
 
+def test_workers_do_without_the_folder_that_they_were_started_in(make, tmp_path, monkeypatch):
+    (tmp_path / "start").mkdir()
+    monkeypatch.chdir(tmp_path / "start")
+    executor = LocalExecutor(Keeper.fork(), 1)
+    monkeypatch.chdir(make.project)
+    (tmp_path / "start").rmdir()
+    for attempt in (make.script("pwd"), make.python("os:getcwd")):
+        assert run(executor, attempt).outcome is Outcome.SUCCEEDED
+    executor.close()
+
+
 def test_the_log_of_a_lost_attempt_is_kept(executor, make):
     make.module("mine", "import os\ndef f(): print('so far', flush=True); os._exit(1)")
     attempt = make.python("mine:f")
