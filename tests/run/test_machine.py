@@ -228,6 +228,14 @@ def test_cancel_on_failure_ends_what_runs_and_the_run_is_cancelled():
     ]
 
 
+@pytest.mark.parametrize("policy", [OnFailure.STOP, OnFailure.CANCEL])
+def test_a_second_failure_has_nothing_left_to_stop(policy):
+    hand = Hand(step("a"), step("b"), step("c"), step("tidy", final=True), on_failure=policy)
+    hand.fill()
+    hand.fail("a")
+    assert hand.fail("b") == [TaskEnded("b", FAILED)]
+
+
 def test_a_failed_condition_takes_hold_of_the_failure_policy_too():
     hand = Hand(step("a", condition=GUARDED), step("b"), on_failure=OnFailure.STOP)
     assert hand.answer("a", value=False, error="`env.X` is not set") == [

@@ -156,6 +156,7 @@ class Watch:
         self.steps = {step.id: step for step in self.plan.steps}
         self.step_of = {task.id: self.steps[task.step] for task in self.plan.tasks}
         self.started = {task.id: 0 for task in self.plan.tasks}
+        self.anew_from = dict(self.started)
         self.in_flight = {}
         self.timers = set()
         self.asked = {}
@@ -176,6 +177,8 @@ class Watch:
     def begin(self):
         kept = self._kept()
         before = self._states()
+        ended = [name for name, state in before.items() if state in TERMINAL]
+        self.anew_from |= {name: self.started[name] for name in ended}
         self._new_generation()
         said = self.feed(GenerationBegan(self.machine.generation + 1), new_generation=True)
         for name, state in self._states().items():
@@ -210,11 +213,26 @@ class Watch:
             ended = AttemptEnded(name, number, Outcome.CANCELLED)
         asked_to = self.requested or self._policy_took_hold(OnFailure.CANCEL)
         self.unasked_cancel |= ended.outcome is Outcome.CANCELLED and not asked_to
-        tries_again = any(isinstance(one, DelayRetry) for one in self.feed(ended))
-        task = self.machine.tasks[name].task
-        if tries_again:
-            assert ended.outcome is Outcome.FAILED or (ended.outcome is Outcome.LOST and task.idempotent)
-            assert self.machine.generation > 1 or number < task.retry.max_attempts
+        should_try_again = self._should_try_again(ended)
+        said = self.feed(ended)
+        assert any(isinstance(one, DelayRetry) for one in said) == should_try_again
+
+    def _should_try_again(self, ended):
+        """Attempts that a crash cut off count; a task that had ended gets all of them anew."""
+        task = self.machine.tasks[ended.task].task
+        letter = next((letter for letter, end in ENDS.items() if end["outcome"] is ended.outcome), "s")
+        letter = "a" if ended.allowed else letter
+        closed = self.dropped if self.step_of[ended.task].final else self._is_closing()
+        return (
+            not closed
+            and bool(CLASSES.get(letter, set()) & set(task.retry.when))
+            and (task.idempotent or letter != "l")
+            and ended.number < self.anew_from[ended.task] + task.retry.max_attempts
+        )
+
+    def _is_closing(self):
+        policies = (OnFailure.STOP, OnFailure.CANCEL)
+        return self.requested or any(self._policy_took_hold(policy) for policy in policies)
 
     def answer(self, name):
         decided = self.fates.answer(self.asked.pop(name))
@@ -319,10 +337,7 @@ class Watch:
         assert name not in self.kept
         assert not self.over
         assert not self.dropped
-        if not step.final:
-            assert not self.requested
-            assert not self._policy_took_hold(OnFailure.CANCEL)
-            assert not self._policy_took_hold(OnFailure.STOP)
+        assert step.final or not self._is_closing()
         assert self._turn_has_come(step)
         condition = self.machine.tasks[name].task.condition
         if condition is not Condition.STATUS:
