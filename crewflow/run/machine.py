@@ -36,13 +36,22 @@ from crewflow.run.events import (
     TaskEnded,
 )
 from crewflow.run.retry import delay_before, is_retried
+from crewflow.run.standing import (
+    StepRun,
+    TaskRun,
+    hindrance_of,
+    may_start,
+    queued,
+    reset_unless_kept,
+    stopped_state,
+)
 from crewflow.run.states import NOT_STARTED, TERMINAL, Outcome, RunState, TaskState
 from crewflow.spec.model import OnFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from crewflow.graph.plan import Plan, PlannedStep, Task
+    from crewflow.graph.plan import Plan
     from crewflow.run.events import Event, Instruction
 
 TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
@@ -69,130 +78,6 @@ class IllegalTransitionError(Exception):
     """A bug: the machine was about to make a change that `TRANSITIONS` does not hold."""
 
 
-class TaskRun:
-    """A task's part of the state. Changed by the machine alone.
-
-    Attributes:
-        attempts: how many have been started, in all generations.
-        allowance: the number of the last attempt that may be started.
-        outcome: of its last attempt; None before one has ended.
-        failure, exit_code, error: of its last failed attempt, or why its `if` has no value.
-        cause: why it was skipped, cancelled, or failed with attempts left; else None.
-        tainted: it was skipped because of a failure behind it.
-        tried: an attempt of it has been started in this generation.
-        waits_for: `retry` or `limit` while WAITING; else None.
-    """
-
-    __slots__ = (
-        "allowance",
-        "attempts",
-        "cause",
-        "error",
-        "exit_code",
-        "failure",
-        "index",
-        "outcome",
-        "state",
-        "step",
-        "tainted",
-        "task",
-        "tried",
-        "waits_for",
-    )
-
-    def __init__(self, task: Task, step: StepRun, index: int) -> None:
-        self.task = task
-        self.step = step
-        self.index = index
-        self.state = TaskState.PENDING
-        self.attempts = 0
-        self.allowance = task.retry.max_attempts
-        self.outcome: Outcome | None = None
-        self.failure: str | None = None
-        self.exit_code: int | None = None
-        self.error: str | None = None
-        self.cause: Cause | None = None
-        self.tainted = False
-        self.tried = False
-        self.waits_for: str | None = None
-
-
-class StepRun:
-    """A step's part of the state: what its dependents wait for.
-
-    Attributes:
-        blockers: steps it needs or comes after that have not ended, and one more for `finally` itself.
-        open: its tasks that have not ended.
-        ended: all its tasks have ended, and it was its turn.
-        state: of the whole once it has ended; PENDING before.
-        tainted: a failure is in it or behind it; known once it has ended.
-        cause: of the first task that has one; known once it has ended.
-        running: its tasks that hold a slot.
-        held: a heap of those that wait for its `max_parallel`; may hold stale entries.
-    """
-
-    __slots__ = (
-        "after",
-        "blockers",
-        "cause",
-        "dependents",
-        "ended",
-        "held",
-        "needs",
-        "open",
-        "planned",
-        "running",
-        "state",
-        "tainted",
-        "tasks",
-    )
-
-    def __init__(self, planned: PlannedStep) -> None:
-        self.planned = planned
-        self.tasks: list[TaskRun] = []
-        self.needs: list[StepRun] = []
-        self.after: list[StepRun] = []
-        self.dependents: list[StepRun] = []
-        self.blockers = 0
-        self.open = 0
-        self.ended = False
-        self.state = TaskState.PENDING
-        self.tainted = False
-        self.cause: Cause | None = None
-        self.running = 0
-        self.held: list[tuple[float, int, TaskRun]] = []
-
-    def conclude(self) -> None:
-        """All has ended: failed or cancelled if one task is, skipped if all are, else succeeded.
-
-        Kept as values, since every dependent asks for them and a fan-out may have 10,000 legs.
-        """
-        self.ended = True
-        self.state = self._conclusion()
-        self.tainted = any(task.state is TaskState.FAILED or task.tainted for task in self.tasks)
-        self.cause = next((task.cause for task in self.tasks if task.cause), None)
-
-    def conclude_empty(self, state: TaskState, cause: Cause | None, *, tainted: bool) -> None:
-        """It has no tasks whose ends could say what became of it."""
-        self.ended = True
-        self.state, self.cause, self.tainted = state, cause, tainted
-
-    def _conclusion(self) -> TaskState:
-        states = {task.state for task in self.tasks}
-        for state in (TaskState.FAILED, TaskState.CANCELLED):
-            if state in states:
-                return state
-        return TaskState.SKIPPED if states == {TaskState.SKIPPED} else TaskState.SUCCEEDED
-
-    def blocking(self) -> Iterator[StepRun]:
-        """The steps that must have ended before this one, each once."""
-        seen = set()
-        for step in (*self.needs, *self.after):
-            if id(step) not in seen:
-                seen.add(id(step))
-                yield step
-
-
 class Machine:
     """One run of a plan. Changed through `handle` alone.
 
@@ -217,6 +102,7 @@ class Machine:
         self.generation = 0
         self.running = 0
         self.any_failed = False
+        self._main_failed = False  # outside `finally`
         self.cancelled = False
         self._stopping = False  # nothing outside `finally` starts any more
         self._dropping_final = False  # nor inside
@@ -254,7 +140,7 @@ class Machine:
             limit = task.step.planned.max_parallel
             if limit is not None and task.step.running >= limit:
                 self._wait(task, "limit")
-                heappush(task.step.held, _queued(task))
+                heappush(task.step.held, queued(task))
                 continue
             return task.task.id
         return None
@@ -287,7 +173,7 @@ class Machine:
 
     def _on_started(self, event: AttemptStarted) -> None:
         task = self.tasks.get(event.task)
-        if task is None or not _may_start(task) or event.number != task.attempts + 1:
+        if task is None or not may_start(task) or event.number != task.attempts + 1:
             self._refuse(event, "it is not ready for this attempt")
             return
         if task.state is TaskState.WAITING:
@@ -342,7 +228,7 @@ class Machine:
 
     def _unblock(self, step: StepRun) -> None:
         """All that the step waits for has ended: decide each of its tasks."""
-        hindrance = _hindrance(step)
+        hindrance = hindrance_of(step)
         # what is in its `after` is seen by `failure()`, and is no reason to be skipped
         tainted = any(need.tainted for need in step.needs)
         failure = any(before.tainted for before in step.blocking())
@@ -364,12 +250,14 @@ class Machine:
             self._make_ready(task)
         else:
             self._move(task, TaskState.DECIDING)
-            failed = self.any_failed if task.step.planned.final else failure
+            # inside `finally` not of its unordered neighbours: that would depend on who was faster
+            failed = failure or (task.step.planned.final and self._main_failed)
             self._out.append(AskCondition(task.task.id, hindrance is None, failed, self.cancelled))
 
     def _after_failure(self, task: TaskRun) -> None:
         """Let the run's failure policy take hold; a failure inside `finally` only fails the run."""
         self.any_failed = True
+        self._main_failed = self._main_failed or not task.step.planned.final
         policy = self.plan.on_failure
         if policy is OnFailure.FINISH or task.step.planned.final or self._stopping:
             return
@@ -389,7 +277,7 @@ class Machine:
                 continue
             for task in step.tasks:
                 if task.state in NOT_STARTED:
-                    self._end(task, _stopped_state(task, state), cause)
+                    self._end(task, stopped_state(task, state), cause)
             if not step.tasks and not step.ended:
                 step.conclude_empty(state, cause, tainted=False)
                 self._close(step)
@@ -421,7 +309,7 @@ class Machine:
     def _make_ready(self, task: TaskRun) -> None:
         self._move(task, TaskState.READY)
         task.waits_for = None
-        heappush(self._heap, _queued(task))
+        heappush(self._heap, queued(task))
 
     def _wait(self, task: TaskRun, reason: str) -> None:
         self._move(task, TaskState.WAITING)
@@ -503,13 +391,13 @@ class Machine:
             step.running = 0
             settled = all(before.ended for before in step.blocking())
             for task in step.tasks:
-                _reset_unless_kept(task, settled=settled)
+                reset_unless_kept(task, settled=settled)
             step.open = sum(task.state not in TERMINAL for task in step.tasks)
             step.state, step.cause, step.tainted, step.ended = TaskState.PENDING, None, False, False
             if step.tasks and step.open == 0:
                 step.conclude()
             step.blockers = sum(not before.ended for before in step.blocking()) + step.planned.final
-        self.any_failed = False
+        self.any_failed = self._main_failed = False
         self._open_main = sum(not step.ended for step in self.steps.values() if not step.planned.final)
         self._open_final = sum(not step.ended for step in self.steps.values() if step.planned.final)
 
@@ -552,58 +440,6 @@ _UNDER_WAY = frozenset({TaskState.DECIDING, TaskState.READY, TaskState.WAITING, 
 def _story(task: TaskRun, to: TaskState) -> str:
     so_far = f"{task.attempts} attempts, the last {task.outcome}, cause {task.cause}"
     return f"task {task.task.id}: {task.state} -> {to} after {so_far}"
-
-
-def _queued(task: TaskRun) -> tuple[float, int, TaskRun]:
-    return (-task.task.weight, task.index, task)
-
-
-def _may_start(task: TaskRun) -> bool:
-    """It is ready; or its delay has passed, which no journal tells: in a replay the start itself does."""
-    return task.state is TaskState.READY or task.waits_for == "retry"
-
-
-def _hindrance(step: StepRun) -> Cause | None:
-    """The first need that did not succeed, as a cause; None if all did."""
-    for need in step.needs:
-        state = need.state
-        if state is TaskState.FAILED:
-            return Cause("need_failed", need.planned.id, need.planned.id)
-        if state is TaskState.CANCELLED:
-            return Cause("need_cancelled", need.planned.id, need.planned.id)
-        if state is TaskState.SKIPPED:
-            root = need.cause.root if need.cause is not None and need.cause.root else need.planned.id
-            return Cause("need_skipped", need.planned.id, root)
-    return None
-
-
-def _stopped_state(task: TaskRun, state: TaskState) -> TaskState:
-    """A task that waits for its next attempt has failed already, unless the run is cancelled.
-
-    Not asked by what it waits for: after its delay that is a slot, and a replay knows of no delays.
-    """
-    if task.tried and state is TaskState.SKIPPED:
-        return TaskState.FAILED
-    return state
-
-
-def _reset_unless_kept(task: TaskRun, *, settled: bool) -> None:
-    final = task.step.planned.final
-    if task.state is TaskState.SUCCEEDED and not final:
-        return
-    by_its_if = task.state is TaskState.SKIPPED and task.cause is not None and task.cause.kind == "condition"
-    if by_its_if and settled and not final:
-        return
-    if task.state in TERMINAL:
-        task.allowance = task.attempts + task.task.retry.max_attempts
-    elif task.state is TaskState.RUNNING:
-        # lost with its engine: its tries count, but it gets at least one more
-        task.allowance = max(task.allowance, task.attempts + 1)
-        task.outcome, task.failure = Outcome.LOST, "lost"
-        task.exit_code = task.error = None
-    task.state = TaskState.PENDING
-    task.cause = task.waits_for = None
-    task.tainted = task.tried = False
 
 
 def _agree(what: str, counted: int, expected: int) -> None:
