@@ -7,6 +7,7 @@ for people. The process gets a session of its own, all signals at their defaults
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -48,13 +49,25 @@ def fresh_folder(folder: str) -> None:
 
 
 def _make_folder(folder: str) -> None:
+    # the task's own folder is new in most attempts, so it is made first and not found missing first
+    _make_private(os.path.dirname(folder))
     try:
-        os.mkdir(folder, 0o700)  # hot: no Path
-    except FileNotFoundError:
-        os.makedirs(folder, 0o700)  # as above
+        os.mkdir(folder, 0o700)
     except FileExistsError:
         shutil.rmtree(folder)
-        os.mkdir(folder, 0o700)  # as above
+        os.mkdir(folder, 0o700)
+
+
+def _make_private(folder: str) -> None:
+    """Make a folder and those above it that are missing, for nobody else to read."""
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        _make_private(os.path.dirname(folder))
+        with contextlib.suppress(FileExistsError):  # another worker was faster
+            os.mkdir(folder, 0o700)
 
 
 def caller_environment() -> dict[bytes, bytes]:
@@ -141,7 +154,7 @@ def spawn(attempt: Attempt, argv: list[bytes], env: dict[bytes, bytes], out: int
     Raises:
         StartError: the folder, the program or the system does not let it start.
     """
-    before = os.getcwd()  # hot: no Path
+    before = os.getcwd()
     if attempt.cwd != before:
         enter(attempt.cwd)
     try:
@@ -185,12 +198,12 @@ def _find(program: bytes, path: bytes) -> bytes:
     else:
         candidates = [(folder or b".") + b"/" + program for folder in path.split(b":")]
     for candidate in candidates:
-        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):  # hot
+        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
             return candidate
     shown = os.fsdecode(program)
-    if any(os.path.isfile(candidate) for candidate in candidates):  # as above
+    if any(os.path.isfile(candidate) for candidate in candidates):
         raise StartError(f"`{shown}` is not executable")
-    if any(os.path.isdir(candidate) for candidate in candidates):  # as above
+    if any(os.path.isdir(candidate) for candidate in candidates):
         raise StartError(f"`{shown}` is a folder, no program")
     raise StartError(f"program `{shown}` was not found")
 
