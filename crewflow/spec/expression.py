@@ -102,7 +102,7 @@ def parse_expression(source: str, offset: int = 0) -> Expression:
         ExpressionFault: it cannot be read, or names something that does not exist.
     """
     stripped = source.strip()
-    start = offset + len(source) - len(source.lstrip())
+    start = offset + (len(source) - len(source.lstrip()) if stripped else 0)
     try:
         expression = _parse(stripped)
     except ExpressionFault as fault:

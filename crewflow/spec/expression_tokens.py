@@ -344,7 +344,7 @@ def _key(text: str) -> str | int:
 
 
 def _member(token: Token, before: list[Token], following: str) -> Token:
-    if not before or before[-1].text not in {")", "]", "}"}:
+    if not before or not (before[-1].kind is TokenKind.MEMBER or before[-1].text in {")", "]", "}"}):
         raise token.fault(f"`{token.text}` belongs to nothing", _FOREIGN_OPERATORS["."])
     if following.startswith("("):
         raise token.fault(

@@ -231,9 +231,9 @@ def _number_text(value: float) -> str:
     if isinstance(spelled, str):
         return spelled
     text = repr(value)
-    if "e" in text and abs(value) < _PLAIN_FLOATS:
-        return format(Decimal(text), "f")
-    return text
+    if "e" not in text or abs(value) >= _PLAIN_FLOATS:
+        return text
+    return str(int(value)) if value == int(value) else format(Decimal(text), "f")
 
 
 def _unspelled(value: Any) -> Any:

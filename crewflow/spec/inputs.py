@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from crewflow.errors import UsageError
-from crewflow.spec.scalars import ScalarFault, plain, resolve
+from crewflow.spec.scalars import ScalarFault, resolve
 from crewflow.spec.suggest import nearest
+from crewflow.spec.values import fits
+from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from crewflow.spec.model import InputSpec, Workflow
 
+TYPE_NAMES: Final = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+"""The type words of the language in sentences."""
+
+_DEEPEST: Final = 100  # as in a YAML file
+
 
 def resolve_inputs(workflow: Workflow, given: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The value of every declared input, in order of declaration.
+    """The value of every declared input, in order of declaration; null for one that has none.
+
+    Numbers keep their spelling, also within JSON.
 
     Args:
         workflow: what declares them.
@@ -24,15 +40,16 @@ def resolve_inputs(workflow: Workflow, given: Sequence[tuple[str, str]]) -> dict
 
     Raises:
         UsageError: an unknown name, a text that is not of the declared type, a value that the
-            declaration does not allow, or a required input that is missing.
+            declaration does not allow, or required inputs that are missing.
     """
     texts: dict[str, list[str]] = {}
     for name, text in given:
         if name not in workflow.inputs:
             raise _unknown(workflow, name)
         texts.setdefault(name, []).append(text)
+    _refuse_missing(workflow, texts)
     return {
-        name: _checked(spec, _parse(spec, texts[name])) if name in texts else _default(workflow, spec)
+        name: _whole(spec, _given(spec, texts[name]) if name in texts else spec.default)
         for name, spec in workflow.inputs.items()
     }
 
@@ -41,30 +58,59 @@ def _unknown(workflow: Workflow, name: str) -> UsageError:
     guess = nearest(name, workflow.inputs)
     known = ", ".join(f"`{one}`" for one in workflow.inputs)
     hint = f"did you mean `{guess}`?" if guess else f"its inputs: {known}" if known else "it has none"
-    return UsageError(f"workflow `{workflow.name}` has no input `{name}`", hint=hint)
+    return UsageError(f"workflow `{workflow.name}` has no input {quoted(name)}", hint=hint)
 
 
-def _default(workflow: Workflow, spec: InputSpec) -> Any:
-    if spec.has_default:
-        return spec.default
-    if spec.required:
-        description = f": {spec.description}" if spec.description else ""
-        raise UsageError(
-            f"workflow `{workflow.name}` needs input `{spec.name}`{description}",
-            hint=f"give it with `-i {spec.name}=...`",
-        )
-    return None
+def _refuse_missing(workflow: Workflow, texts: Iterable[str]) -> None:
+    missing = [
+        spec
+        for name, spec in workflow.inputs.items()
+        if spec.required and not spec.has_default and name not in texts
+    ]
+    if not missing:
+        return
+    listed = ", ".join(f"`{spec.name}`" for spec in missing)
+    described = f": {missing[0].description}" if len(missing) == 1 and missing[0].description else ""
+    raise UsageError(
+        f"workflow `{workflow.name}` needs {'input' if len(missing) == 1 else 'inputs'} {listed}{described}",
+        hint=f"give {'it' if len(missing) == 1 else 'them'} with "
+        + " ".join(f"`-i {spec.name}=...`" for spec in missing),
+    )
+
+
+def _given(spec: InputSpec, texts: list[str]) -> Any:
+    for text in texts:
+        if not _is_unicode(text):
+            message = f"input `{spec.name}` holds bytes that are not UTF-8"
+            raise UsageError(message, hint="pass the name of a file instead")
+    value = _parse(spec, texts)
+    why = fits(value, spec.schema)
+    if why is None:
+        return value
+    raise UsageError(f"input `{spec.name}` {why}", hint=_expected(spec))
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _expected(spec: InputSpec) -> str | None:
+    return f"{spec.name}: {spec.description}" if spec.description else None
 
 
 def _parse(spec: InputSpec, texts: list[str]) -> Any:
     if spec.type == "array" and (len(texts) > 1 or not texts[0].lstrip().startswith("[")):
-        items = spec.schema.get("items", {}).get("type", "string")
-        if items != "string":
-            raise _wrong(spec, texts[-1], "write it as a JSON list: `[1, 2]`")
-        return texts
+        return _items(spec, texts)
     if len(texts) > 1:
         raise UsageError(f"input `{spec.name}` is given {len(texts)} times", hint="give it once")
     return _PARSERS[spec.type](spec, texts[0])
+
+
+def _items(spec: InputSpec, texts: list[str]) -> list[str]:
+    """Each text as an item: only text can be given so, as all else would have to be read."""
+    if spec.schema.get("items", {}).get("type", "string") != "string":
+        _refuse(spec, texts[-1], "write it as a JSON list, such as `[1, 2]`")
+    return texts
 
 
 def _parse_string(_: InputSpec, text: str) -> str:
@@ -73,7 +119,7 @@ def _parse_string(_: InputSpec, text: str) -> str:
 
 def _parse_boolean(spec: InputSpec, text: str) -> bool:
     if text not in {"true", "false"}:
-        raise _wrong(spec, text, "write `true` or `false`")
+        _refuse(spec, text, "write `true` or `false`")
     return text == "true"
 
 
@@ -81,22 +127,67 @@ def _parse_number(spec: InputSpec, text: str) -> Any:
     try:
         value = resolve(text)
     except ScalarFault as fault:
-        raise _wrong(spec, text, fault.hint) from None
+        _refuse(spec, text, fault.message)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(spec, text, "write a number")
-    if spec.type == "integer" and not isinstance(value, int):
-        raise _wrong(spec, text, "write a whole number")
+        _refuse(spec, text, "write it such as `12`, `-3` or `0.5`")
     return value
 
 
 def _parse_json(spec: InputSpec, text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError:
-        raise _wrong(spec, text, "write it as JSON") from None
+        value = json.loads(
+            text,
+            parse_int=resolve,
+            parse_float=resolve,
+            parse_constant=_no_number,
+            object_pairs_hook=_object,
+        )
+    except (ValueError, ScalarFault) as fault:
+        _refuse(spec, text, f"write it as JSON{_where(fault)}")
+    except RecursionError:
+        _refuse(spec, text, "it is nested too deeply")
+    if not _is_shallow(value):
+        _refuse(spec, text, f"it is nested too deeply; at most {_DEEPEST} levels are read")
+    if not _is_unicode(json.dumps(value, ensure_ascii=False)):
+        _refuse(spec, text, "it holds half of a surrogate pair, which is no text")
+    return value
 
 
-_PARSERS = {
+def _where(fault: Exception) -> str:
+    """What the reader says of the place, in our words."""
+    if isinstance(fault, json.JSONDecodeError):
+        return f"; it cannot be read from character {fault.pos + 1} on"
+    return f"; {fault.args[0]}" if fault.args else ""
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"`{text}` is not a number of JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {quoted(twice)} stands twice in an object")
+    return found
+
+
+def _is_shallow(value: Any) -> bool:
+    """Whether a value is not nested more deeply than a file could be."""
+    layer = [value]
+    for _ in range(_DEEPEST):
+        layer = [inner for one in layer for inner in _inner(one)]
+        if not layer:
+            return True
+    return False
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+_PARSERS: dict[str, Callable[[InputSpec, str], Any]] = {
     "string": _parse_string,
     "boolean": _parse_boolean,
     "integer": _parse_number,
@@ -106,40 +197,10 @@ _PARSERS = {
 }
 
 
-def _wrong(spec: InputSpec, text: str, hint: str) -> UsageError:
-    shown = text if len(text) <= 60 else text[:57] + "..."  # noqa: PLR2004  (a line of a terminal)
-    return UsageError(f"input `{spec.name}` takes {_ARTICLE[spec.type]}, and got `{shown}`", hint=hint)
+def _refuse(spec: InputSpec, text: str, hint: str) -> NoReturn:
+    raise UsageError(f"input `{spec.name}` must be {TYPE_NAMES[spec.type]}, not {quoted(text)}", hint=hint)
 
 
-_ARTICLE = {
-    "string": "text",
-    "boolean": "a boolean",
-    "integer": "an integer",
-    "number": "a number",
-    "array": "a list",
-    "object": "an object",
-}
-
-
-def _checked(spec: InputSpec, value: Any) -> Any:
-    from jsonschema import Draft202012Validator  # noqa: PLC0415  (only for inputs that are given)
-
-    fault = next(Draft202012Validator(spec.schema).iter_errors(plain(value)), None)
-    if fault is None:
-        return value
-    where = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in fault.path)
-    words = _FAULT_WORDS.get(str(fault.validator), "is not allowed: it fails `{rule}` {limit}")
-    limit = json.dumps(fault.validator_value, ensure_ascii=False)
-    raise UsageError(
-        f"input `{spec.name}{where}` {words.format(rule=fault.validator, limit=limit)}",
-        hint=f"see `inputs` of the workflow, or leave `-i {spec.name}` out",
-    )
-
-
-_FAULT_WORDS = {
-    "enum": "must be one of {limit}",
-    "pattern": "must match the pattern {limit}",
-    "minimum": "must be at least {limit}",
-    "maximum": "must be at most {limit}",
-    "type": "must be of type {limit}",
-}
+def _whole(spec: InputSpec, value: Any) -> Any:
+    """A whole number written as `2.0` is the integer 2 where an integer is declared."""
+    return int(value) if spec.type == "integer" and isinstance(value, float) else value

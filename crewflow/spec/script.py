@@ -70,10 +70,9 @@ def make_safe(
 def shell_name(language: str | Sequence[str]) -> str:
     """The name of the shell without its folder, looked for behind `env` too."""
     words = language.split() if isinstance(language, str) else list(language)
-    names = [posixpath.basename(word) for word in words]
-    if names and names[0] == "env":
-        names = [name for name in names[1:] if not name.startswith("-") and "=" not in name]
-    return names[0] if names else ""
+    if words and posixpath.basename(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return posixpath.basename(words[0]) if words else ""
 
 
 def _marks(parts: list[str | Placed]) -> dict[int, Placed]:

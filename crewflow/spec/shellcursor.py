@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from crewflow.spec.template import Placed
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
+_COMPUTING = re.compile(r"\(\(|\[|-(?:eq|ne|lt|le|gt|ge)\b|\b(?:eval|let|declare|typeset|local)\b")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|(?<=\$)[0-9@*]|(?<=\$\{)[0-9@*]")
 
 
@@ -117,10 +119,15 @@ class Cursor:
             self._refuse(mark, place, program)
 
     def _within(self, start: int, end: int) -> tuple[int, ...]:
-        return tuple(mark for mark in self._order if start <= mark < end)
+        return tuple(self._order[bisect_left(self._order, start) : bisect_left(self._order, end)])
 
     def _near(self, at: int) -> int:
         return next((mark for mark in self._order if mark >= at), self._order[-1])
 
     def _computes(self, start: int, end: int) -> None:
         self._computed.update(_IDENTIFIER.findall(self._text[start:end]))
+
+    def _may_compute(self, start: int, end: int) -> None:
+        """Of a part that is not read word by word: if it computes at all, it may compute any name in it."""
+        if _COMPUTING.search(self._text, start, end):
+            self._computes(start, end)

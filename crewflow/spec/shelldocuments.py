@@ -76,6 +76,8 @@ class DocumentScanner(WordScanner):
                 self._refuse_within(start, body, "quoted document", document.delimiter)
             if self._within(start, body):
                 self._document_text(body)
+            elif not document.quoted or document.reader:
+                self._may_compute(start, body)
             self._at = after
 
     def _body(self, document: HereDocument) -> tuple[int, int]:

@@ -97,12 +97,14 @@ class Reader:
     def _expected(self, word: Word) -> None:
         self._found(word)
         more_options = self.name in SHELLS and word.prefix[:1] in {"-", "+"}
-        self._expecting = more_options
-        self.done = self._coded and not more_options and self.rule in {_SHELL_RULE, _PYTHON_RULE}
+        self._expecting = more_options or word.may_vanish
+        self.done = self._coded and not self._expecting and self.rule in {_SHELL_RULE, _PYTHON_RULE}
 
     def _plain(self, word: Word) -> None:
         if self._before:
             self._before -= 1
+        elif self.rule.script and not self._coded and word.may_vanish:
+            return  # it may be options, or nothing, and the code be the next word
         elif self.rule.script and not self._coded:
             self._coded = True
             self.reads_stdin = word.text in {"-", "/dev/stdin"}

@@ -174,6 +174,7 @@ class QuoteScanner(Cursor):
         if end >= len(self._text):
             raise UnsureError(start)
         if not self._within(start, end):
+            self._may_compute(start, end)
             self._at = end + 1
             return
         if quoted or "\\" in self._text[start:end]:

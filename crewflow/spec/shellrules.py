@@ -46,6 +46,7 @@ def judge(words: Sequence[Word], language: str) -> Judgement:
     verdicts += (verdict for reader in readers for verdict in reader.verdicts)
     code = [word for reader in readers for word in reader.code]
     code += [word for index in heads if name_of(words[index]) in ALL_CODE for word in words[index + 1 :]]
+    code += [words[index] for index in heads]
     stdin = next((reader.name for reader in readers if reader.reads_stdin), None)
     return Judgement(tuple(verdicts), tuple(code), stdin or _replaced_stdin(words))
 
@@ -163,7 +164,15 @@ def _test(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verd
 
 
 def _source(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verdict]:
-    yield from (Verdict(word, Need.CODE, name) for word in arguments[:1] if word.marks)
+    yield from (Verdict(word, Need.CODE, name) for word in _up_to_first(arguments) if word.marks)
+
+
+def _up_to_first(arguments: Sequence[Word]) -> Iterator[Word]:
+    """All words that may be the first when the program gets them."""
+    for word in arguments:
+        yield word
+        if not word.may_vanish:
+            return
 
 
 def _make(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verdict]:
@@ -209,8 +218,7 @@ def _printf(name: str, arguments: Sequence[Word], language: str) -> Iterator[Ver
         rest = rest[1:]
     if not rest:
         return
-    if rest[0].marks:
-        yield Verdict(rest[0], Need.FORMAT, name)
+    yield from (Verdict(word, Need.FORMAT, name) for word in _up_to_first(rest) if word.marks)
     computes = rest[0].text is None or _NUMERIC_FORMAT.search(rest[0].text)
     if computes and language in {"ksh", "zsh"}:
         yield from (Verdict(word, Need.INTEGER, name) for word in rest[1:] if word.marks)

@@ -49,7 +49,6 @@ _CONDITION_OPERATOR = re.compile(r"&&|\|\||[()<>]")
 _FOR_IN = re.compile(r"in(?=[\s;])")
 _CASE_IN = re.compile(r"in(?=\s)")
 _CASE_END = re.compile(r"esac(?=[\s;&|)<>]|\Z)")
-_COMPUTES = re.compile(r"\(\(|\$\[|-(?:eq|ne|lt|le|gt|ge)\b|\b(?:eval|let|declare|typeset)\b")
 _SKIPPED_WORDS = frozenset({"then", "elif", "else", "do", "!", "time", "coproc"})
 _LOOPS = {"if": "fi", "while": "done", "until": "done", "{": "}"}
 _CASE_OPERATORS = frozenset({";;", ";&", ";;&", ";|"})
@@ -68,8 +67,7 @@ class _Scanner(CommandScanner):
             start = self._pipelines[0].start if self._pipelines else 0
             if start <= self._order[-1]:
                 self._refuse(self._near(error.at), Need.UNSURE)
-            if _COMPUTES.search(self._text, start):
-                self._computes(start, len(self._text))
+            self._may_compute(start, len(self._text))
         self._check_variables()
         return self._uses
 

@@ -190,4 +190,5 @@ class WordScanner(QuoteScanner):
         close = self._text.find(self._peek(), self._at + 1)
         if close < 0 or _DOUBTFUL.search(self._text, self._at, close) or self._within(self._at, close):
             raise UnsureError(start)
+        self._may_compute(self._at, close)
         self._at = close + 1

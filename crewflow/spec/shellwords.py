@@ -35,6 +35,11 @@ class Word:
         """Whether an expression decides how the word starts, so that it could be an option or a name."""
         return bool(self.marks) and not self.prefix
 
+    @property
+    def may_vanish(self) -> bool:
+        """Whether the shell may make no word of it, or several, so that the next one takes its place."""
+        return self.splits and not self.prefix and not self.marks
+
 
 class Need(StrEnum):
     """Why an expression cannot stand in a word as plain data."""
@@ -62,7 +67,7 @@ class Judgement:
     """What is to be said about a command.
 
     Attributes:
-        code: the words that are code, with or without expressions.
+        code: the words that are code or name programs, with or without expressions.
         reads_code: the program that reads standard input as code, if one does.
     """
 
