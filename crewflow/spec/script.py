@@ -1,7 +1,7 @@
 """`run:` text made safe: no value of an expression is ever read as code.
 
 Every expression becomes a reference to an environment variable, quoted as its place needs; the variables
-carry the values. `shellscan` finds the places and refuses those where a value could not work or would be
+carry the values. `shell.scan` finds the places and refuses those where a value could not work or would be
 read again. Expressions in comments stay as they are.
 """
 
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from crewflow.spec.expression import Expression, parse_expression
-from crewflow.spec.shellfaults import fault_of
+from crewflow.spec.shell.faults import fault_of
 from crewflow.spec.template import OPENING, Placed, split_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from crewflow.spec.shellcursor import Use
+    from crewflow.spec.shell.cursor import Use
 
 LANGUAGES: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 """The shells whose scripts may hold expressions."""
@@ -61,7 +61,7 @@ def make_safe(
     shell = shell_name(language)
     if shell not in LANGUAGES:
         raise fault_of("language", shell, next(iter(marks.values())))
-    from crewflow.spec.shellscan import scan  # noqa: PLC0415  # most scripts hold no expression
+    from crewflow.spec.shell.scan import scan  # noqa: PLC0415  # most scripts hold no expression
 
     uses = scan(text, marks, shell, lambda placed: integer_paths(placed.expression))
     return _Writer(script).write(text, marks, uses)

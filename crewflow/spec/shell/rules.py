@@ -1,7 +1,7 @@
 """Judges the words of a command: which of them the program reads as more than data.
 
 An expression that stands in such a word is refused, or must be an integer. What is not in the tables of
-`shellprograms` gets its arguments as data. Where a rule cannot tell which argument is which, it refuses.
+`shell.programs` gets its arguments as data. Where a rule cannot tell which argument is which, it refuses.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from crewflow.spec.shellinterpreters import find_readers, is_option, name_of
-from crewflow.spec.shellprograms import (
+from crewflow.spec.shell.interpreters import find_readers, is_option, name_of
+from crewflow.spec.shell.programs import (
     ALL_CODE,
     COMPARES_NUMBERS,
     CONTAINER_TOOLS,
@@ -23,7 +23,7 @@ from crewflow.spec.shellprograms import (
     WRAPPER_CODE,
     WRAPPERS,
 )
-from crewflow.spec.shellwords import Judgement, Need, Verdict, Word
+from crewflow.spec.shell.words import Judgement, Need, Verdict, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

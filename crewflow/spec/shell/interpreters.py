@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from crewflow.spec.shellprograms import (
+from crewflow.spec.shell.programs import (
     CONTAINER_TOOLS,
     INTERPRETERS,
     JQ_ARGUMENTS,
@@ -17,7 +17,7 @@ from crewflow.spec.shellprograms import (
     Operands,
     program_name,
 )
-from crewflow.spec.shellwords import Need, Verdict, Word
+from crewflow.spec.shell.words import Need, Verdict, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """Programs and builtins that read some of their arguments as code, as a name or as a number: the tables.
 
-`shellrules` reads them. Options are regular expressions that must match the whole option.
+`shell.rules` reads them. Options are regular expressions that must match the whole option.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from crewflow.spec.shellcursor import BARE, UnsureError, Use, Value
-from crewflow.spec.shellprograms import COMPARES_NUMBERS
-from crewflow.spec.shellrules import judge_test
-from crewflow.spec.shellsimple import FUNCTION, CommandScanner, Pipeline
-from crewflow.spec.shellwords import Need, Word
+from crewflow.spec.shell.cursor import BARE, UnsureError, Use, Value
+from crewflow.spec.shell.programs import COMPARES_NUMBERS
+from crewflow.spec.shell.rules import judge_test
+from crewflow.spec.shell.simple import FUNCTION, CommandScanner, Pipeline
+from crewflow.spec.shell.words import Need, Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

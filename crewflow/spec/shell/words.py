@@ -1,6 +1,6 @@
 """What the shell scanner finds: the words of a command, and what an expression in them would mean.
 
-The scanner (`shellscan`) makes words, the table of programs (`shellrules`) judges them.
+The scanner (`shell.scan`) makes words, the table of programs (`shell.rules`) judges them.
 """
 
 from __future__ import annotations

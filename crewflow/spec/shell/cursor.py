@@ -10,7 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from crewflow.spec.shellfaults import fault_of
+from crewflow.spec.shell.faults import fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

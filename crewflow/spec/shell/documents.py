@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from crewflow.spec.shellcursor import QUOTED, UnsureError, Value
-from crewflow.spec.shelltext import WordScanner
+from crewflow.spec.shell.cursor import QUOTED, UnsureError, Value
+from crewflow.spec.shell.text import WordScanner
 
 _DELIMITER_ENDS = frozenset(" \t\n;&|<>()")
 _QUOTING = re.compile(r"\\(.)|['\"]")

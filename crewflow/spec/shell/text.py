@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from crewflow.spec.shellcursor import BARE, QUOTED, UnsureError, Use, Value
-from crewflow.spec.shellquotes import NUMBER, QuoteScanner
-from crewflow.spec.shellwords import Need, Word
+from crewflow.spec.shell.cursor import BARE, QUOTED, UnsureError, Use, Value
+from crewflow.spec.shell.quotes import NUMBER, QuoteScanner
+from crewflow.spec.shell.words import Need, Word
 
 _PARAMETER = re.compile(r"[#!]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -1,6 +1,6 @@
 """Simple commands of a shell script: their words, assignments and redirections, and what they mean.
 
-The words are judged by `shellrules`. What a variable holds is remembered, and held against where the script
+The words are judged by `shell.rules`. What a variable holds is remembered, and held against where the script
 computes variables; so is what reaches the standard input of programs that read it as code.
 """
 
@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crewflow.spec.shellcursor import UnsureError
-from crewflow.spec.shelldocuments import DocumentScanner, HereDocument
-from crewflow.spec.shellprograms import DECLARES
-from crewflow.spec.shellrules import attributes, judge
-from crewflow.spec.shellwords import Need, Verdict, Word
+from crewflow.spec.shell.cursor import UnsureError
+from crewflow.spec.shell.documents import DocumentScanner, HereDocument
+from crewflow.spec.shell.programs import DECLARES
+from crewflow.spec.shell.rules import attributes, judge
+from crewflow.spec.shell.words import Need, Verdict, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
-from crewflow.spec.shellcursor import QUOTED, Cursor, UnsureError, Use, Value
-from crewflow.spec.shellwords import Need
+from crewflow.spec.shell.cursor import QUOTED, Cursor, UnsureError, Use, Value
+from crewflow.spec.shell.words import Need
 
 NUMBER = Use("(${", "})")
 PLAIN_NUMBER = Use("${", "}")
