@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crewflow.engine.keeper import Keeper
-from crewflow.errors import ExitCode
 
 if TYPE_CHECKING:
     from crewflow.commands.project import Inputs
@@ -45,7 +44,7 @@ def _apply(
 ) -> int:
     from crewflow.commands.crew import crewed  # noqa: PLC0415  (the keeper is forked first)
     from crewflow.commands.project import choose, compile_chosen  # noqa: PLC0415  (as above)
-    from crewflow.engine.apply import begin_run, slots_of  # noqa: PLC0415  (as above)
+    from crewflow.engine.apply import begin_run  # noqa: PLC0415  (as above)
     from crewflow.spec.model import OnFailure  # noqa: PLC0415  (as above)
     from crewflow.state.folder import open_state  # noqa: PLC0415  (as above)
 
@@ -54,7 +53,6 @@ def _apply(
     if on_failure is not None:
         plan = replace(plan, on_failure=OnFailure(on_failure))
     state = open_state(chosen.project.root)
-    slots = slots_of(plan, jobs or os.cpu_count() or 1)
-    with crewed(console, chosen.project.root, state, slots, keeper) as crew:
+    with crewed(console, chosen.project.root, state, jobs or os.cpu_count() or 1, keeper) as crew:
         begin_run(plan, crew.setting)
-        return int(crew.finish()) if crew.story is not None else int(ExitCode.BUG)
+        return int(crew.finish())

@@ -10,10 +10,11 @@ from crewflow.clock import SystemClock
 from crewflow.engine.apply import Setting
 from crewflow.engine.interrupts import EXIT_CODES, Interrupts
 from crewflow.errors import ExitCode
+from crewflow.report.console import ReaderGoneError
 from crewflow.report.progress import Progress
 from crewflow.report.summary import show_summary, summary_document
 from crewflow.report.words import plural
-from crewflow.run.states import RunState
+from crewflow.run.states import RunState, TaskState
 from crewflow.state.story import Story
 
 if TYPE_CHECKING:
@@ -58,25 +59,33 @@ class Crewed:
 
     def observe(self, run: RunPaths, machine: Machine) -> Observer:
         """Say that the run exists, and follow it."""
-        self.story = Story(run, machine)
+        self.story = Story(run, machine, held=True)
         if not self.console.quiet:
-            size = plural(len(machine.tasks), "task")
-            self.console.talk(
-                f"run {run.run_id} of `{machine.plan.workflow}`: {size}, at most {machine.slots} at once"
-            )
+            self.console.talk(f"run {run.run_id} of `{machine.plan.workflow}`: {_extent(machine)}")
         return Progress(self.story, self.console)
 
     def finish(self) -> ExitCode:
         """Say the last word; the exit code tells how the run ended."""
         assert self.story is not None  # noqa: S101  (set by `observe`, which every run begins with)
-        if self.console.as_json:
-            self.console.document(summary_document(self.story))
-        else:
-            show_summary(self.story, self.console, self.project)
+        with contextlib.suppress(ReaderGoneError):  # how the run ended is told all the same
+            self._show_end(self.story)
         state = self.story.machine.state
         if state is RunState.CANCELLED and self.interrupts.first is not None:
             return EXIT_CODES[self.interrupts.first]
         return _BY_STATE[state]
+
+    def _show_end(self, story: Story) -> None:
+        if self.console.as_json:
+            self.console.document(summary_document(story))
+        else:
+            show_summary(story, self.console, self.project)
+
+
+def _extent(machine: Machine) -> str:
+    """How much is to be done, at most."""
+    done = sum(task.state is TaskState.SUCCEEDED for task in machine.tasks.values())
+    kept = f" ({done:,} succeeded before)" if done else ""
+    return f"{plural(len(machine.tasks), 'task')}{kept}, at most {machine.slots} at once"
 
 
 @contextlib.contextmanager

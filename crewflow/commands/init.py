@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
-from crewflow.durable import create_file
 from crewflow.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -39,16 +39,26 @@ def run(console: Console, folder: str, *, target: str) -> int:
         "crewflow.yaml": _PROJECT.format(name=_id_of(os.path.basename(root))),
         "workflows/hello.yaml": _WORKFLOW,
     }
-    there = [name for name in files if os.path.lexists(os.path.join(root, name))]
+    there = [name for name in (*files, "crewflow.yml") if os.path.lexists(os.path.join(root, name))]
     if there:
-        raise UsageError(f"`{there[0]}` exists already", hint="nothing was written; choose an empty folder")
+        raise UsageError(f"`{there[0]}` exists already", hint="nothing was written; choose another folder")
     os.makedirs(os.path.join(root, "workflows"), exist_ok=True)
     for name, text in files.items():
-        create_file(os.path.join(root, name), text.encode())
-        console.talk(f"wrote {os.path.normpath(os.path.join(target, name))}")
-    where = "" if target == "." else f"-C {target} "
-    console.talk(f"hint: `crewflow {where}plan` shows what would run, `crewflow {where}apply` runs it")
+        # the user's own files, with the user's own umask; never over one that came meanwhile
+        with open(os.path.join(root, name), "x", encoding="utf-8") as file:
+            file.write(text)
+    if console.as_json:
+        console.document({"project": root, "files": list(files)})
+    else:
+        _say(console, target, list(files))
     return int(ExitCode.DONE)
+
+
+def _say(console: Console, target: str, files: list[str]) -> None:
+    for name in files:
+        console.talk(f"wrote {os.path.normpath(os.path.join(target, name))}")
+    where = "" if target == "." else f"-C {shlex.quote(target)} "
+    console.talk(f"hint: `crewflow {where}plan` shows what would run, `crewflow {where}apply` runs it")
 
 
 def _id_of(name: str) -> str:

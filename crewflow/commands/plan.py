@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from crewflow.commands.project import choose, compile_chosen
+from crewflow.engine.apply import slots_of
 from crewflow.errors import ExitCode
 from crewflow.report.plan import plan_document, plan_text
 
@@ -19,8 +20,7 @@ def run(
 ) -> int:
     """Print the plan of a workflow."""
     plan = compile_chosen(choose(folder, workflow), inputs)
-    asked = jobs or os.cpu_count() or 1
-    slots = asked if plan.max_parallel is None else min(asked, plan.max_parallel)
+    slots = slots_of(plan, jobs or os.cpu_count() or 1)
     if console.as_json or output == "json":
         console.document(plan_document(plan, slots))
     else:

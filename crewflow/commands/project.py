@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from crewflow.state.paths import RunPaths
 
 Inputs = list[tuple[str, str]]
+
+_RUN_ID = re.compile(r"\d{8}-\d{6}-[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def choose(start: str, name: str | None) -> Chosen:
 
     root = project_root(start)
     if name is not None and not _is_name(name):
-        project, problems = load_file(os.path.join(start, name), root)
+        project, problems = load_file(_existing(start, name), root)
     elif name is not None:
         project, problems = load_workflow(root, name)
     else:
@@ -88,6 +91,20 @@ def choose_run(start: str, reference: str | None) -> RunPaths:
     return find_run(state, reference or "@latest")
 
 
+def _existing(start: str, path: str) -> str:
+    """The path of a workflow's file; what else the language allows in its place is refused by name."""
+    if path.startswith("@") or _RUN_ID.fullmatch(path):
+        raise UsageError(f"`{path}` names a run, and to take one here is not available in this version")
+    if path.endswith(".json"):
+        raise UsageError(f"`{path}` looks like a saved plan, which is not available in this version")
+    full = os.path.join(start, path)
+    if not os.path.isfile(full):
+        raise UsageError(
+            f"there is no file `{path}`", hint="a name is letters, digits, `_` and `-`; else it is a path"
+        )
+    return full
+
+
 def _is_name(text: str) -> bool:
     """A name is an id; anything else is a path."""
     return text.replace("-", "_").isidentifier() and text.isascii()
@@ -109,7 +126,7 @@ def _pick(project: Project, name: str | None) -> Workflow:
         return known[name]
     guess = nearest(name, known)
     listed = ", ".join(f"`{one}`" for one in sorted(known))
-    hint = f"did you mean `{guess}`?" if guess else f"there is {listed}"
+    hint = f"did you mean `{guess}`?" if guess else f"known are {listed}"
     raise UsageError(f"there is no workflow `{name}` here", hint=hint)
 
 

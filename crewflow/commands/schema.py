@@ -17,7 +17,9 @@ _KINDS = ("project", "workflow")
 def run(console: Console, folder: str, *, kind: str | None) -> int:
     """Print the schema of a kind of document, or the kinds there are."""
     del folder
-    if kind is None:
+    if console.as_json:
+        console.document({"kinds": list(_KINDS)} if kind is None else {"kind": kind, "schema": schema(kind)})
+    elif kind is None:
         console.data("\n".join(_KINDS))
     else:
         console.data(json.dumps(schema(kind), indent=2, ensure_ascii=False))

@@ -9,6 +9,7 @@ from crewflow.commands.project import choose_run
 from crewflow.errors import ExitCode
 from crewflow.report.runs import story_document, story_text
 from crewflow.run.states import RunState
+from crewflow.state.folder import is_foreign
 from crewflow.state.replay import tell_story
 
 if TYPE_CHECKING:
@@ -20,11 +21,16 @@ _EXIT_CODES = {
     RunState.FAILED: ExitCode.RUN_FAILED,
     RunState.INTERRUPTED: ExitCode.RUN_FAILED,
 }
+"""What `--exit-code` gives; a run that is not over is no failure."""
 
 
 def run(console: Console, folder: str, *, reference: str | None, exit_code: bool) -> int:
     """Print a run; exit 0 whatever its state, unless `--exit-code` asks for that of the run."""
-    story = tell_story(choose_run(folder, reference))
+    paths = choose_run(folder, reference)
+    story = tell_story(paths)
+    foreign = is_foreign(paths.root)
+    if foreign is not None:
+        console.talk(f"note: {foreign}")
     if console.as_json:
         console.document(story_document(story))
     else:

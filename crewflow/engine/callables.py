@@ -104,7 +104,8 @@ class Host:
     def _call(self, attempt: Attempt, env: dict[bytes, bytes], me: int) -> _Result:
         spawn.enter(attempt.cwd)
         restore.set_environment(env)
-        sys.path.insert(0, attempt.project)
+        if not str(attempt.action).startswith(_SHIPPED):
+            sys.path.insert(0, attempt.project)
         if self._sheltered:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         else:
@@ -139,6 +140,10 @@ class Host:
         if restore.resident() - self._memory > restore.MEMORY_LIMIT:
             return "memory has grown"
         return before.grown()
+
+
+_SHIPPED = f"{__package__.partition('.')[0]}."
+"""Functions that come with crewflow do not take a module of the project's for the one they ask for."""
 
 
 def _set_alarm(timeout: float | None) -> None:

@@ -20,7 +20,7 @@ EXIT_CODES: Final = {
 
 
 class Interrupts:
-    """While it is open, the signals of `EXIT_CODES` are noted instead of acted on.
+    """While it is open, the signals of `EXIT_CODES` are noted instead of acted on, unless they are ignored.
 
     Attributes:
         wake_fd: readable as soon as a signal has come; `take` drains it.
@@ -38,7 +38,9 @@ class Interrupts:
         self._former_fd = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
         for name in EXIT_CODES:
             number = signal.Signals[name]
-            self._former[number] = signal.signal(number, self._note)
+            # what is ignored stays so: that is what `nohup` and a shell's `&` ask for
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._former[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(

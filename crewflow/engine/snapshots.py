@@ -13,7 +13,8 @@ from crewflow.state.snapshot import write_snapshots
 
 if TYPE_CHECKING:
     from crewflow.clock import Clock
-    from crewflow.run.machine import Machine, TaskRun
+    from crewflow.run.machine import Machine
+    from crewflow.run.standing import TaskRun
     from crewflow.state.paths import RunPaths
 
 SHORTEST_PAUSE: Final = 0.5

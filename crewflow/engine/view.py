@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from crewflow.graph.plan import Plan, Task
-    from crewflow.run.machine import Machine, StepRun, TaskRun
+    from crewflow.run.machine import Machine
+    from crewflow.run.standing import StepRun, TaskRun
 
 Keys = tuple[str | int, ...]
 

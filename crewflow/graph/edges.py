@@ -1,28 +1,34 @@
-"""The edges between steps: names in `needs` and `after` that do not exist, and cycles."""
+"""The edges between steps: names in `needs` and `after` that are unknown or misplaced, and cycles."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
-from crewflow.errors import Note, Problem
-from crewflow.graph.dag import cycles, topological
-from crewflow.spec.suggest import nearest
+from crewflow.errors import Note
+from crewflow.graph.dag import acyclic_part, cycles, topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crewflow.errors import Place
-    from crewflow.spec.model import Path, Step, Workflow
+    from crewflow.graph.findings import Findings
+    from crewflow.spec.model import Step, Workflow
+
+_LONGEST_CYCLE_SHOWN: Final = 50
+_VERBS: Final = {"needs": "needs", "after": "comes after"}
 
 
-def check_edges(workflow: Workflow) -> list[Problem]:
-    """Every unknown, misdirected or circular edge of the workflow, one problem each."""
+def check_edges(workflow: Workflow, findings: Findings) -> None:
+    """Tell every unknown, misdirected or circular edge of the workflow."""
     steps = {step.id: step for step in workflow.steps}
-    problems = [problem for step in workflow.steps for problem in _check_step(workflow, step, steps)]
-    before = known_edges(workflow)
+    for step in workflow.steps:
+        for key, index, name in _edges_of(step):
+            _check_edge(findings, steps, step, key, index, name)
+    before = _without_loops(workflow)
     if topological(before) is None:
-        problems += [_cycle(workflow, cycle, steps) for cycle in cycles(before)]
-    return problems
+        for cycle in cycles(before):
+            _tell_cycle(findings, steps, cycle)
 
 
 def known_edges(workflow: Workflow) -> dict[str, list[str]]:
@@ -35,82 +41,85 @@ def known_edges(workflow: Workflow) -> dict[str, list[str]]:
 
 
 class Upstream:
-    """Which steps have ended before a given one starts; bit sets, so that a chain of 10,000 takes 12 MB."""
+    """Which steps have ended before a given one starts; found out when it is asked for the first time."""
 
     def __init__(self, workflow: Workflow) -> None:
-        before = known_edges(workflow)
-        self._bit = {name: 1 << index for index, name in enumerate(before)}
-        self._reached: dict[str, int] = {}
-        for name in topological(before) or []:
-            mask = 0
-            for other in before[name]:
-                mask |= self._bit[other] | self._reached[other]
-            self._reached[name] = mask
+        self._before = _without_loops(workflow)
+        self._final = {step.id for step in workflow.steps if step.final}
 
     def holds(self, step: str, earlier: str) -> bool:
         """Whether `earlier` has ended before `step` starts; True where a cycle leaves it open."""
-        return step not in self._reached or bool(self._reached[step] & self._bit[earlier])
+        if step in self._final and earlier not in self._final:
+            return True
+        reached = self._reached.get(step)
+        return reached is None or bool(reached & self._bit[earlier])
+
+    @cached_property
+    def _bit(self) -> dict[str, int]:
+        return {name: 1 << index for index, name in enumerate(self._before)}
+
+    @cached_property
+    def _reached(self) -> dict[str, int]:
+        """The steps before each one as a set of bits, so that a chain of 10,000 takes 12 MB."""
+        reached: dict[str, int] = {}
+        for name in acyclic_part(self._before):
+            mask = 0
+            for other in self._before[name]:
+                mask |= self._bit[other] | reached[other]
+            reached[name] = mask
+        return reached
 
 
-def _check_step(workflow: Workflow, step: Step, steps: dict[str, Step]) -> Iterator[Problem]:
+def _without_loops(workflow: Workflow) -> dict[str, list[str]]:
+    """The known edges but those from a step to itself, which are told one by one."""
+    return {name: [one for one in names if one != name] for name, names in known_edges(workflow).items()}
+
+
+def _edges_of(step: Step) -> Iterator[tuple[str, int, str]]:
     for key, names in (("needs", step.needs), ("after", step.after)):
         for index, name in enumerate(names):
-            path = (*step.path, key, index)
-            if name not in steps:
-                yield _unknown(workflow, path, step, name, steps)
-            elif steps[name].final and not step.final:
-                yield _needs_final(workflow, path, step, name)
+            yield key, index, name
 
 
-def _unknown(workflow: Workflow, path: Path, step: Step, name: str, steps: dict[str, Step]) -> Problem:
-    guess = nearest(name, steps)
-    known = ", ".join(f"`{one}`" for one in list(steps)[:10])
-    hint = f"did you mean `{guess}`?" if guess else f"steps of this workflow: {known}"
-    return problem_at(
-        workflow, workflow.source.place(path), "CF201", f"step `{step.id}` needs unknown step `{name}`", hint
-    )
-
-
-def _needs_final(workflow: Workflow, path: Path, step: Step, name: str) -> Problem:
-    message = f"step `{step.id}` cannot wait for `{name}`, which stands under `finally`"
-    return problem_at(
-        workflow,
-        workflow.source.place(path),
-        "CF303",
-        message,
-        "move it under `finally`, or that one under `steps`",
-    )
-
-
-def _cycle(workflow: Workflow, cycle: list[str], steps: dict[str, Step]) -> Problem:
-    if len(cycle) == 1:
-        message, rule = f"step `{cycle[0]}` depends on itself", "CF302"
-        hint = f"remove `{cycle[0]}` from its own `needs` or `after`"
+def _check_edge(
+    findings: Findings, steps: dict[str, Step], step: Step, key: str, index: int, name: str
+) -> None:
+    other = steps.get(name)
+    if other is None:
+        rule, message = "CF201", f"step `{step.id}` {_VERBS[key]} unknown step `{name}`"
+        hint = findings.hint("", name, steps, None, besides=step.id)
+    elif other is step:
+        rule, message = "CF302", f"step `{name}` depends on itself"
+        hint = f"remove `{name}` from its own `{key}`"
+    elif other.final and not step.final:
+        rule, message = "CF303", f"step `{step.id}` cannot wait for `{name}`, which stands under `finally`"
+        hint = f"move `{step.id}` under `finally`, or `{name}` under `steps`"
     else:
-        message, rule = f"steps wait for each other: {' -> '.join([*cycle, cycle[0]])}", "CF301"
-        hint = "remove one of these edges"
-    pairs = list(zip(cycle, cycle[1:] + cycle[:1], strict=True))
-    places = [_edge_place(workflow, steps[waiting], waited) for waited, waiting in pairs]
-    notes = [
-        Note(place, f"`{waiting}` waits for `{waited}`")
-        for place, (waited, waiting) in zip(places, pairs, strict=True)
-    ]
-    first = min(range(len(places)), key=lambda index: (places[index].line, places[index].column))
-    return Problem(
-        rule=rule,
-        place=places[first],
-        message=message,
-        hint=hint,
-        notes=tuple(notes) if len(cycle) > 1 else (),
-        source_line=workflow.source.line_text(places[first].line),
+        return
+    path = (*step.path, key)
+    findings.tell(rule, (*path, index), message, hint, at=findings.name_place(path, index, name))
+
+
+def _tell_cycle(findings: Findings, steps: dict[str, Step], cycle: list[str]) -> None:
+    """One problem at the edge that stands first in the file, with a note for each edge."""
+    message = f"steps wait for each other: {_shown([*cycle, cycle[0]])}"
+    pairs = list(zip(cycle, cycle[1:] + cycle[:1], strict=True))[:_LONGEST_CYCLE_SHOWN]
+    notes = tuple(
+        Note(_edge_place(findings, steps[waiting], waited), f"`{waiting}` waits for `{waited}`")
+        for waited, waiting in pairs
     )
+    first = min(range(len(notes)), key=lambda index: notes[index].place)
+    path = steps[pairs[first][1]].path
+    findings.tell("CF301", path, message, "remove one of these edges", at=notes[first].place, notes=notes)
 
 
-def _edge_place(workflow: Workflow, step: Step, name: str) -> Place:
+def _shown(names: list[str]) -> str:
+    if len(names) <= _LONGEST_CYCLE_SHOWN + 1:
+        return " -> ".join(names)
+    head, tail = names[: _LONGEST_CYCLE_SHOWN - 3], names[-3:]
+    return f"{' -> '.join(head)} -> ... -> {' -> '.join(tail)} ({len(names) - 1:,} steps)"
+
+
+def _edge_place(findings: Findings, step: Step, name: str) -> Place:
     key, names = ("needs", step.needs) if name in step.needs else ("after", step.after)
-    return workflow.source.place((*step.path, key, names.index(name)))
-
-
-def problem_at(workflow: Workflow, place: Place, rule: str, message: str, hint: str | None = None) -> Problem:
-    """A problem at a place of the workflow's document."""
-    return Problem(rule, place, message, hint, source_line=workflow.source.line_text(place.line))
+    return findings.name_place((*step.path, key), names.index(name), name)

@@ -1,8 +1,10 @@
 """The legs of a fan-out: which tasks a step with `matrix` or `for_each` becomes, and how they are called.
 
-`include` and `exclude` follow the rule of GitHub Actions: exclusions go first and match on the keys they
-name; an inclusion joins every combination whose axis values it does not change, and where there is none it
-is a combination of its own.
+`include` and `exclude` follow the rule of GitHub Actions: exclusions go first and match on the axes they
+name; an inclusion joins every combination whose axis values it does not change (what other inclusions
+added, it may), and where there is none it is a combination of its own. Without axes every inclusion is one.
+
+Two values are the same if they read the same: `3.10` is not `3.1`, and the number 3 is the text `"3"`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +22,16 @@ from crewflow.spec.template import text_form
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    Combination = dict[str, Any]
+
 MOST_LEGS: Final = 10_000
-_LONGEST_LABEL: Final = 120
+"""Tasks of one fan-out."""
+
+MOST_COMBINATIONS: Final = 100_000
+"""Of the axes, before exclusions."""
+
+_LONGEST_LABEL: Final = 120  # bytes
+_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff%]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,60 +49,102 @@ def list_legs(items: Sequence[Any]) -> list[Leg]:
 
 def matrix_legs(
     axes: Mapping[str, Sequence[Any]],
-    include: Iterable[dict[str, Any]],
-    exclude: Iterable[dict[str, Any]],
+    include: Sequence[Combination],
+    exclude: Sequence[Combination],
 ) -> list[Leg]:
-    """The legs of a `matrix`, called by their values in the order of the axes."""
-    combinations = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-    excluded = list(exclude)
-    kept = [one for one in combinations if not any(_matches(one, rule) for rule in excluded)]
-    return [Leg(_label(one, axes), {"matrix": one}) for one in _with_included(kept, axes, include)]
+    """The legs of a `matrix`, called by their values in the order of the axes.
+
+    Combinations that would be called the same by their axes alone are called by all of their values. Two
+    that are still called the same are for the caller to refuse: `clash` finds them.
+    """
+    made = itertools.product(*axes.values()) if axes else ()
+    combinations = [dict(zip(axes, values, strict=True)) for values in made]
+    kept = [one for one in combinations if not any(matches(one, rule) for rule in exclude)]
+    legs = _with_included(kept, axes, include)
+    names = list(dict.fromkeys(itertools.chain(axes, *include)))
+    labels = _labels(legs, axes, names)
+    return [Leg(label, {"matrix": one}) for label, one in zip(labels, legs, strict=True)]
 
 
-def count_legs(axes: Mapping[str, Sequence[Any]]) -> int:
+def count_combinations(axes: Mapping[str, Sequence[Any]]) -> int:
     """How many combinations the axes have, found without making them."""
-    count = 1
+    count = 1 if axes else 0
     for values in axes.values():
         count *= len(values)
     return count
 
 
-def _matches(combination: dict[str, Any], rule: dict[str, Any]) -> bool:
-    return all(key in combination and combination[key] == value for key, value in rule.items())
+def clash(legs: Iterable[Leg]) -> str | None:
+    """A label that two legs have, but for upper and lower case and the way that accents are written."""
+    seen: set[str] = set()
+    for leg in legs:
+        folded = fold_label(leg.label)
+        if folded in seen:
+            return leg.label
+        seen.add(folded)
+    return None
+
+
+def fold_label(label: str) -> str:
+    """What labels are told apart by, since file systems may not tell more apart."""
+    return unicodedata.normalize("NFC", label).casefold()
+
+
+def matches(combination: Combination, rule: Combination) -> bool:
+    """Whether a combination has all the values that a rule names."""
+    return all(key in combination and alike(combination[key], value) for key, value in rule.items())
+
+
+def alike(left: Any, right: Any) -> bool:
+    """Whether two values read the same, whatever the order of the keys of objects."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(alike(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(alike, left, right))
+    return value_text(left) == value_text(right)
+
+
+def value_text(value: Any) -> str:
+    """How a value reads in a label."""
+    return "null" if value is None else text_form(value)
 
 
 def _with_included(
-    kept: list[dict[str, Any]],
-    axes: Mapping[str, Sequence[Any]],
-    include: Iterable[dict[str, Any]],
-) -> list[dict[str, Any]]:
+    kept: list[Combination], axes: Mapping[str, Sequence[Any]], include: Iterable[Combination]
+) -> list[Combination]:
     grown = [dict(one) for one in kept]
     added = []
     for rule in include:
         of_axes = {key: value for key, value in rule.items() if key in axes}
-        joined = [one for one in grown if _matches(one, of_axes)]
+        # The axis values of a combination never change, so this asks for the original ones.
+        joined = [one for one in grown if matches(one, of_axes)]
         for one in joined:
-            one.update(rule)
+            one.update({key: value for key, value in rule.items() if key not in axes})
         if not joined:
             added.append(dict(rule))
     return grown + added
 
 
-def _label(combination: dict[str, Any], axes: Mapping[str, Sequence[Any]]) -> str:
-    values = [combination[axis] for axis in axes if axis in combination]
-    if len(values) < len(axes):  # an included one of its own may name other keys instead
-        values += [value for key, value in combination.items() if key not in axes]
-    return _tame(",".join(_value_text(value) for value in values))
+def _labels(
+    combinations: Sequence[Combination], axes: Mapping[str, Sequence[Any]], names: Sequence[str]
+) -> list[str]:
+    short = [_label(one, axes if axes.keys() <= one.keys() else names) for one in combinations]
+    count = Counter(map(fold_label, short))
+    return [
+        label if count[fold_label(label)] == 1 else _label(one, names)
+        for label, one in zip(short, combinations, strict=True)
+    ]
 
 
-def _value_text(value: Any) -> str:
-    return "null" if value is None else text_form(value)
+def _label(combination: Combination, names: Iterable[str]) -> str:
+    return _tame(",".join(value_text(combination[name]) for name in names if name in combination))
 
 
 def _tame(label: str) -> str:
     """Keep a label on one line and short; what is cut is told apart by a hash."""
-    shown = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029%]", lambda found: f"%{ord(found[0]):02X}", label)
-    if len(shown.encode()) <= _LONGEST_LABEL:
+    shown = _UNSHOWN.sub(lambda found: f"%{ord(found[0]):02X}", label)
+    raw = shown.encode()
+    if len(raw) <= _LONGEST_LABEL:
         return shown
-    digest = hashlib.sha256(label.encode()).hexdigest()[:8]
-    return shown.encode()[: _LONGEST_LABEL - 9].decode(errors="ignore") + "~" + digest
+    digest = hashlib.sha256(raw).hexdigest()[:8]
+    return raw[: _LONGEST_LABEL - 9].decode(errors="ignore") + "~" + digest

@@ -1,8 +1,13 @@
 """The compiled workflow as plain data: what a run executes, and nothing that only an author needs.
 
 A `Plan` is made by `graph.compile` and never changed. It has no positions and no names that could be
-unresolved, and a JSON form (`to_json`, `from_json`) that is the same on every machine; the fingerprint
-is the hash of that form.
+unresolved, and a JSON form (`to_bytes`, `from_bytes`) that is the same on every machine; the fingerprint
+is the hash of that form. `from_bytes(plan.to_bytes())` equals the plan.
+
+Objects have their keys in the order of the alphabet, in the values that expressions see too: what is made
+of the text of an object is the same in the run that compiled it and in the one that reads it back. The
+order of steps and tasks is kept and decides: of two tasks with equally long paths behind them, the first
+starts first.
 
 Edges are kept between steps, not between tasks: a step that needs a fan-out of 10,000 legs has one
 edge, and the machine counts legs. `needs` and `after` of a task are those of its step.
@@ -16,7 +21,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from crewflow.spec.expression import ExpressionFault
 from crewflow.spec.model import Backoff, Kind, OnFailure, Output, Retry
+from crewflow.spec.scalars import ScalarFault
 from crewflow.spec.template import from_plain, to_plain
 
 if TYPE_CHECKING:
@@ -45,7 +52,6 @@ class PlannedStep:
         needs: steps that must have succeeded; `after`: steps that must have ended.
         final: it starts when everything outside `finally` has ended.
         max_parallel: how many of its tasks may run at once; None for no limit of its own.
-        on_failure: what a failed leg does to the other legs of a fan-out; None: the run's policy.
     """
 
     id: str
@@ -105,7 +111,7 @@ class Plan:
         inputs: values after defaults, of their declared types.
         env: variables of project and workflow, set for every task.
         max_parallel: the workflow's own limit; None for none.
-        final tasks stand after all others in `tasks`, as final steps do in `steps`.
+        steps, tasks: in the order of the file, those under `finally` after all others.
     """
 
     workflow: str
@@ -123,10 +129,9 @@ class Plan:
 
     def to_bytes(self) -> bytes:
         """The plan as canonical JSON, which is also the plan file of a run."""
-        document = to_json(self)
-        return (
-            json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode() + b"\n"
-        )
+        text = json.dumps(to_json(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        # An expression may make half of a surrogate pair, which no input of a workflow can hold.
+        return text.encode("utf-8", "surrogatepass") + b"\n"
 
 
 def to_json(plan: Plan) -> dict[str, Any]:
@@ -146,9 +151,23 @@ def to_json(plan: Plan) -> dict[str, Any]:
 
 def from_bytes(data: bytes) -> Plan:
     """The plan of a plan file. Raises ValueError if the bytes are no plan of this format."""
-    document = json.loads(data)
-    if not isinstance(document, dict) or document.get("format") != PLAN_FORMAT:
-        raise ValueError("not a plan of this format")
+    try:
+        document = json.loads(data.decode("utf-8", "surrogatepass"))
+        if not isinstance(document, dict) or document.get("format") != PLAN_FORMAT:
+            raise ValueError("not a plan of this format")
+        return _from_json(document)
+    except (KeyError, TypeError, AttributeError, RecursionError, ExpressionFault, ScalarFault) as error:
+        raise ValueError("not a plan of this format") from error
+
+
+def in_order(value: Any) -> Any:
+    """A copy of a value with the keys of its objects in the order of the alphabet."""
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(item) for item in value] if isinstance(value, list) else value
+
+
+def _from_json(document: dict[str, Any]) -> Plan:
     return Plan(
         workflow=document["workflow"],
         project=document["project"],

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from crewflow.graph.dag import generations
+from crewflow.report.plan import some
 
 if TYPE_CHECKING:
     from crewflow.graph.plan import Plan, PlannedStep
 
+_MARKUP = re.compile(r"[^\w ()-]")
+
 
 def graph_ascii(plan: Plan) -> str:
     """Steps in layers, each with what it waits for. Layers are for the eye: a run knows none."""
-    by_id = {step.id: step for step in plan.steps}
-    main = {step.id: _before(step) for step in plan.steps if not step.final}
-    final = {
-        step.id: [name for name in _before(step) if name not in main] for step in plan.steps if step.final
-    }
-    lines = []
-    for title, edges in (("", main), ("finally", final)):
-        if title and edges:
-            lines.append(title)
-        for layer in generations(edges):
-            lines += [_ascii_line(by_id[name]) for name in layer]
-            lines.append("  |")
-        lines = lines[:-1] if lines and lines[-1] == "  |" else lines
-    return "\n".join(lines)
+    main = [step for step in plan.steps if not step.final]
+    final = [step for step in plan.steps if step.final]
+    return "\n".join([*_layers(main), *(["finally"] if final else []), *_layers(final)])
 
 
 def graph_mermaid(plan: Plan) -> str:
-    """A Mermaid flowchart: `needs` as full lines, `after` as dotted ones."""
+    """A Mermaid flowchart: `needs` as full lines, `after` as dotted ones.
+
+    Nodes have ids of their own, since a step may be called `end`, which is a word of Mermaid's.
+    """
     names = {step.id: f"s{index}" for index, step in enumerate(plan.steps)}
-    lines = ["flowchart TD"]
-    lines += [f'    {names[step.id]}["{_escaped(_title(step))}"]' for step in plan.steps]
+    nodes = [(step.final, f'{names[step.id]}["{_escaped(_title(step))}"]') for step in plan.steps]
+    lines = ["flowchart TD", *(f"    {node}" for final, node in nodes if not final)]
+    in_final = [f"        {node}" for final, node in nodes if final]
+    if in_final:
+        lines += ['    subgraph final["finally"]', *in_final, "    end"]
     for step in plan.steps:
         lines += [f"    {names[need]} --> {names[step.id]}" for need in step.needs]
         lines += [f"    {names[other]} -.-> {names[step.id]}" for other in step.after]
-    final = [names[step.id] for step in plan.steps if step.final]
-    if final:
-        lines += ["    classDef final stroke-dasharray: 4 3", f"    class {','.join(final)} final"]
     return "\n".join(lines)
 
 
@@ -59,13 +55,22 @@ def graph_document(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _before(step: PlannedStep) -> list[str]:
-    return [*step.needs, *step.after]
+def _layers(steps: list[PlannedStep]) -> list[str]:
+    by_id = {step.id: step for step in steps}
+    before = {step.id: [one for one in (*step.needs, *step.after) if one in by_id] for step in steps}
+    lines: list[str] = []
+    for layer in generations(before):
+        if lines:
+            lines.append("  |")
+        lines += [_ascii_line(by_id[name]) for name in layer]
+    return lines
 
 
 def _ascii_line(step: PlannedStep) -> str:
-    waits = _before(step)
-    return f"  * {_title(step)}" + (f"   <- {', '.join(waits)}" if waits else "")
+    waits = [
+        words for words in (some(step.needs), f"after {some(step.after)}" if step.after else "") if words
+    ]
+    return f"  * {_title(step)}" + (f"   <- {'; '.join(waits)}" if waits else "")
 
 
 def _title(step: PlannedStep) -> str:
@@ -73,4 +78,5 @@ def _title(step: PlannedStep) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace('"', "#quot;")
+    """Text as the label of a node: what could be markup is written as the number of its character."""
+    return _MARKUP.sub(lambda found: f"#{ord(found[0])};", text)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from crewflow.report.words import cause_text, duration
+from crewflow.report.words import cause_text, duration, plural, shown_path
 from crewflow.state import codec
+from crewflow.state.records import GENERATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ class Progress:
         self._story = story
         self._console = console
         self._tellers: dict[str, Callable[[dict[str, Any]], str | None]] = {
+            GENERATION: self._began,
             codec.STARTED: self._started,
             codec.ENDED: self._ended,
             codec.RETRYING: self._retrying,
@@ -38,6 +40,13 @@ class Progress:
         if line is not None:
             self._console.talk(line)
 
+    def _began(self, record: dict[str, Any]) -> str | None:
+        torn = record.get("torn")
+        if torn is None:
+            return None
+        text = f"the last {plural(torn['size'], 'byte')} of {shown_path(torn['file'])} are what a crash left"
+        return self._line("note", "yellow", f"{text}; they are kept beside it, and count for nothing")
+
     def _started(self, record: dict[str, Any]) -> str | None:
         if not self._console.verbose:
             return None
@@ -46,14 +55,19 @@ class Progress:
 
     def _ended(self, record: dict[str, Any]) -> str | None:
         seconds = duration(record.get("seconds", 0.0))
+        left = ", ".join(map(str, record.get("survivors", ())))
+        named = f"; processes that could not be ended: {left}" if left else ""
         if record["outcome"] == "succeeded":
-            return None if self._console.quiet else self._line("ok", "green", f"{record['task']}  {seconds}")
+            return self._succeeded(f"{record['task']}  {seconds}{named}", worth_it=bool(left))
         words = {"failed": ("FAILED", "red"), "lost": ("LOST", "red")}
         label, style = words.get(record["outcome"], ("ended", "yellow"))
         if record.get("allowed"):
             label, style = "allowed", "yellow"
         reason = record.get("error") or record["outcome"]
-        return self._line(label, style, f"{record['task']}  {seconds}  {reason}")
+        return self._line(label, style, f"{record['task']}  {seconds}  {reason}{named}")
+
+    def _succeeded(self, text: str, *, worth_it: bool) -> str | None:
+        return self._line("ok", "green", text) if worth_it or not self._console.quiet else None
 
     def _retrying(self, record: dict[str, Any]) -> str:
         text = f"{record['task']}  attempt {record['attempt']} in {duration(record['seconds'])}"

@@ -21,6 +21,8 @@ _STYLES: Final = {
     "interrupted": "yellow",
     "cancelled": "yellow",
     "waiting": "yellow",
+    "damaged": "red",
+    "foreign": "yellow",
 }
 _OWN_MEMBERS: Final = ("seq", "ts", "mono", "type", "chain", "synced")
 
@@ -35,9 +37,8 @@ def story_text(story: Story, console: Console, now: float) -> str:
         "",
     ]
     width = min(40, max((len(task.id) for task in story.tasks.values()), default=0))
-    lines += [_task_line(task, width, console, now) for task in story.tasks.values()]
-    for artifact in story.artifacts():
-        lines.append(f"artifact {artifact['id']}: {artifact['path']}")
+    lines += [_task_line(task, width, console, _remark(story, task, now)) for task in story.tasks.values()]
+    lines += [f"artifact {artifact['id']}: {artifact['path']}" for artifact in story.artifacts()]
     hint = _HINTS.get(state)
     if hint:
         lines += ["", f"hint: {hint.format(run=story.run.run_id)}"]
@@ -71,19 +72,19 @@ def record_line(record: dict[str, Any]) -> str:
 
 def runs_text(rows: list[dict[str, Any]], console: Console) -> str:
     """A list of runs, newest first."""
-    if not rows:
-        return "no runs yet: start one with `crewflow apply`"
-    lines = []
-    for row in rows:
-        if row["state"] == "damaged":
-            lines.append(f"{row['run']}  {console.paint('damaged', 'red', sys.stdout)}  {row['error']}")
-            continue
-        state = console.paint(f"{row['state']:<11}", _STYLES.get(row["state"], "dim"), sys.stdout)
-        lines.append(f"{row['run']}  {state}  {row['workflow']}  {counts(row['counts'])}")
-    return "\n".join(lines)
+    return "\n".join(_row_line(row, console) for row in rows)
+
+
+def _row_line(row: dict[str, Any], console: Console) -> str:
+    state = "foreign" if row.get("foreign") else row["state"]
+    shown = console.paint(f"{state:<11}", _STYLES.get(state, "dim"), sys.stdout)
+    if state == "damaged":
+        return f"{row['run']}  {shown}  {row['error']}"
+    return f"{row['run']}  {shown}  {row['workflow']}  {counts(row['counts'])}"
 
 
 _HINTS: Final = {
+    RunState.PENDING: "nothing of it has begun; if nobody is about to, `crewflow resume {run}` begins it",
     RunState.INTERRUPTED: "its engine is gone: `crewflow resume {run}` goes on",
     RunState.FAILED: "`crewflow logs -r {run} TASK` shows a task's output, `crewflow resume {run}` goes on",
     RunState.CANCELLED: "`crewflow resume {run}` goes on",
@@ -95,19 +96,22 @@ def _painted(state: str, console: Console) -> str:
 
 
 def _run_duration(story: Story, now: float) -> str:
+    took = story.seconds()
+    if took is not None:
+        return f" in {duration(took)}"
     if story.began is None:
         return ""
-    if story.ended is not None:
-        return f" in {duration(story.ended - story.began)}"
     return f", began {duration(max(0.0, now - story.began))} ago"
 
 
-def _task_line(task: TaskStory, width: int, console: Console, now: float) -> str:
+def _task_line(task: TaskStory, width: int, console: Console, remark: str) -> str:
     state = console.paint(f"{task.state:<9}", _STYLES.get(task.state, "dim"), sys.stdout)
-    return f"  {state}  {task.id:<{width}}  {_task_remark(task, now)}".rstrip()
+    return f"  {state}  {task.id:<{width}}  {remark}".rstrip()
 
 
-def _task_remark(task: TaskStory, now: float) -> str:
+def _remark(story: Story, task: TaskStory, now: float) -> str:
+    if task.state in {TaskState.RUNNING, TaskState.WAITING} and not story.held:
+        return f"left behind when its engine ended{_attempt(task)}"
     if task.state is TaskState.RUNNING and task.started is not None:
         return f"for {duration(max(0.0, now - task.started))}{_attempt(task)}"
     if task.state is TaskState.WAITING and task.retry_at is not None:
@@ -141,6 +145,7 @@ def _task_document(task: TaskStory) -> dict[str, Any]:
         "seconds": task.seconds,
         "output_bytes": task.output_bytes,
         "outputs": task.ended.get("outputs", {}) if task.ended else {},
+        "stored": task.ended.get("stored") if task.ended else None,
         "artifacts": task.artifacts,
     }
 

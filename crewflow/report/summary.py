@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os.path
+import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from crewflow.report.words import counts, duration
+from crewflow.report.words import counts, duration, shown_path
 from crewflow.run.states import RunState, TaskState
 from crewflow.state.logs import log_path, tail_lines
 
@@ -21,23 +21,28 @@ LAST_LINES: Final = 8
 
 
 def show_summary(story: Story, console: Console, project: str) -> None:
-    """Say on stderr how the run ended, and on stdout where its artifacts are."""
-    for line in summary_lines(story, console, project):
+    """Say on stderr how the run ended, and on stdout where its artifacts are. Raises as `Console.data`."""
+    for line in summary_lines(story, console):
         console.talk(line)
     for artifact in story.artifacts():
-        console.data(f"{artifact['id']}: {artifact['path']}")
+        console.data(f"{artifact['id']}: {shown_path(os.path.join(project, artifact['path']))}")
 
 
-def summary_lines(story: Story, console: Console, project: str) -> Iterator[str]:
+def summary_lines(story: Story, console: Console) -> Iterator[str]:
     """The text of the last word, line by line."""
     failed = [task for task in story.tasks.values() if task.state is TaskState.FAILED]
     for task in failed[:MOST_FAILURES]:
-        yield from _failure_lines(story, task, project)
+        yield ""
+        yield from _failure_lines(story, task)
     if len(failed) > MOST_FAILURES:
-        yield f"... and {len(failed) - MOST_FAILURES} more: `crewflow status {story.run.run_id}`"
+        more = len(failed) - MOST_FAILURES
+        yield from ("", f"... and {more:,} more: `crewflow status {story.run.run_id}` shows them")
+    if failed:
+        yield ""
     state = story.machine.state
     style = {RunState.SUCCEEDED: "green", RunState.FAILED: "red"}.get(state, "yellow")
-    took = f" in {duration(story.ended - story.began)}" if story.ended and story.began else ""
+    seconds = story.seconds()
+    took = "" if seconds is None else f" in {duration(seconds)}"
     yield f"run {story.run.run_id} {console.paint(state, style, sys.stderr)}: {counts(story.counts())}{took}"
     if state is not RunState.SUCCEEDED:
         yield f"hint: `crewflow resume {story.run.run_id}` goes on and keeps what succeeded"
@@ -45,12 +50,13 @@ def summary_lines(story: Story, console: Console, project: str) -> Iterator[str]
 
 def summary_document(story: Story) -> dict[str, Any]:
     """The same as JSON."""
+    seconds = story.seconds()
     return {
         "run": story.run.run_id,
         "workflow": story.machine.plan.workflow,
         "state": story.machine.state,
         "counts": story.counts(),
-        "seconds": round(story.ended - story.began, 3) if story.ended and story.began else None,
+        "seconds": None if seconds is None else round(seconds, 3),
         "artifacts": story.artifacts(),
         "failed": [
             {"task": task.id, "error": task.error, "attempts": task.run.attempts}
@@ -60,13 +66,11 @@ def summary_document(story: Story) -> dict[str, Any]:
     }
 
 
-def _failure_lines(story: Story, task: TaskStory, project: str) -> Iterator[str]:
+def _failure_lines(story: Story, task: TaskStory) -> Iterator[str]:
     attempts = f" after {task.run.attempts} attempts" if task.run.attempts > 1 else ""
-    yield ""
     yield f"`{task.id}` failed{attempts}: {task.error or 'no reason was recorded'}"
     path = log_path(story.run, task.id, task.run.attempts)
     for line in tail_lines(path, LAST_LINES):
         yield f"    | {line}"
     if os.path.exists(path):
-        yield f"  log: {os.path.relpath(path, project)}"
-    yield ""
+        yield f"  log: {shown_path(path)}"

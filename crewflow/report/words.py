@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ def size(count: int) -> str:
 def counts(by_state: Mapping[str, int]) -> str:
     """Such as `1 failed, 10 succeeded`."""
     return ", ".join(f"{count} {state}" for state, count in by_state.items()) or "no tasks"
+
+
+def shown_path(path: str) -> str:
+    """An absolute path as it can be typed where the user is: relative if it lies below."""
+    try:
+        here = os.getcwd()
+    except OSError:  # the folder is gone
+        return path
+    return os.path.relpath(path, here) if path.startswith(here.rstrip("/") + "/") else path
 
 
 def plural(count: int, noun: str) -> str:

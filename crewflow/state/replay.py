@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crewflow import durable
 from crewflow.errors import StateError
 from crewflow.graph.plan import from_bytes
 from crewflow.run.machine import Machine
 from crewflow.state import codec
 from crewflow.state.journal import read_journal
+from crewflow.state.lease import holder
 from crewflow.state.records import GENERATION
-from crewflow.state.runs import load_plan_bytes
+from crewflow.state.runs import load_plan_bytes, plan_hash
 from crewflow.state.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from crewflow.graph.plan import Plan
     from crewflow.state.journal import Reading
     from crewflow.state.paths import RunPaths
 
@@ -31,22 +34,33 @@ def replay(
             machine.handle(event)
 
 
-def recorded_plan_hash(run: RunPaths, reading: Reading) -> str:
-    """The hash of the plan as the journal has it. Raises StateError if no generation was recorded."""
-    for record in reading.records:
-        if record["type"] == GENERATION:
-            return str(record["plan"])
-    raise StateError(
-        f"run `{run.run_id}` has no journal: it ended before its first record",
-        hint="start again with `crewflow apply`",
-    )
+def recorded_plan(run: RunPaths, reading: Reading) -> tuple[Plan, str]:
+    """The plan of a run and its hash, as the journal has it.
+
+    A run whose engine died before the first record has nothing but its plan, which is then taken as it is.
+
+    Raises:
+        StateError: it is missing, is not the one that was recorded, or is of another format.
+    """
+    begun = next((record for record in reading.records if record["type"] == GENERATION), None)
+    expected = begun["plan"] if begun else plan_hash(durable.read_file(run.plan()) or b"")
+    data = load_plan_bytes(run, expected)
+    try:
+        return from_bytes(data), expected
+    except ValueError:
+        raise StateError(
+            f"`{run.plan()}` is no plan that this version reads",
+            hint="use the version of crewflow that wrote it",
+        ) from None
 
 
 def tell_story(run: RunPaths) -> Story:
     """What became of a run so far, from its files alone. Raises StateError if they are damaged."""
+    # Asked before the journal is read: a run may end, and be let go of, in between.
+    held = holder(run) is not None
     reading = read_journal(run)
-    plan = from_bytes(load_plan_bytes(run, recorded_plan_hash(run, reading)))
+    plan, _ = recorded_plan(run, reading)
     machine = Machine(plan, slots=1)
-    story = Story(run, machine)
+    story = Story(run, machine, held=held)
     replay(machine, reading.records, story.see)
     return story

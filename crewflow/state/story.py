@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from crewflow.run.states import RunState, TaskState
 from crewflow.state import codec
-from crewflow.state.lease import holder
 from crewflow.state.records import GENERATION
 
 if TYPE_CHECKING:
-    from crewflow.run.machine import Machine, TaskRun
+    from crewflow.run.machine import Machine
+    from crewflow.run.standing import TaskRun
     from crewflow.state.paths import RunPaths
 
 
@@ -71,15 +71,19 @@ class Story:
 
     Attributes:
         began, ended: seconds since 1970; None where that has not happened.
+        taken_up: when its last generation began.
         cancelled_by: what asked for the last cancel; None if nothing did.
+        held: somebody had the run's lease when its story was begun.
     """
 
-    def __init__(self, run: RunPaths, machine: Machine) -> None:
+    def __init__(self, run: RunPaths, machine: Machine, *, held: bool) -> None:
         self.run = run
         self.machine = machine
+        self.held = held
         self.tasks = {name: TaskStory(task) for name, task in machine.tasks.items()}
         self.began: float | None = None
         self.ended: float | None = None
+        self.taken_up: float | None = None
         self.seq = 0
         self.cancelled_by: str | None = None
         self._seers = {
@@ -97,6 +101,12 @@ class Story:
         seer = self._seers.get(record["type"])
         if seer is not None:
             seer(record)
+
+    def seconds(self) -> float | None:
+        """How long its last generation took; None while that goes on."""
+        if self.ended is None or self.taken_up is None:
+            return None
+        return max(0.0, self.ended - self.taken_up)
 
     def counts(self) -> dict[str, int]:
         """How many tasks are in each state that occurs, in the order of the states."""
@@ -116,12 +126,11 @@ class Story:
     def shown_state(self) -> RunState:
         """The run's state for a reader: one that runs and is held by nobody is interrupted."""
         state = self.machine.state
-        if state in {RunState.RUNNING, RunState.PENDING} and holder(self.run) is None:
-            return RunState.INTERRUPTED
-        return state
+        return RunState.INTERRUPTED if state is RunState.RUNNING and not self.held else state
 
     def _see_generation(self, record: dict[str, Any]) -> None:
         self.began = self.began or record["ts"]
+        self.taken_up = record["ts"]
         self.ended = None
         self.cancelled_by = None
 
