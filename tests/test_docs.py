@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crewflow import cli
+from crewflow.commands.arguments import COMMANDS
 from crewflow.errors import ExitCode
 from crewflow.spec.words import NOT_BUILT
 
@@ -81,7 +82,7 @@ def test_the_table_of_exit_codes_is_the_one_in_the_code():
 
 def test_every_command_is_in_the_reference():
     section = read(ROOT / "docs" / "reference.md").partition("## Commands")[2].partition("\n## ")[0]
-    assert set(re.findall(r"`crewflow (\w+)", section)) == set(cli._COMMANDS)
+    assert set(re.findall(r"`crewflow (\w+)", section)) == set(COMMANDS)
 
 
 def test_what_is_refused_is_listed_whole():
