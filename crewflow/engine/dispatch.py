@@ -45,8 +45,11 @@ if TYPE_CHECKING:
     from crewflow.state.lease import Lease
     from crewflow.state.paths import RunPaths
 
-IDLE_BEFORE_SYNC: Final = 0.002
-"""Seconds without news after which unsynced records are synced."""
+IDLE_BEFORE_SYNC: Final = (0.002, 0.05)
+"""Seconds without news after which unsynced records are synced: five times the last sync, within these.
+
+The loop stands still while it syncs, so on a slow or busy disk it must not do so between any two tasks.
+"""
 OLDEST_UNSYNCED: Final = (0.05, 0.5)
 """The age at which they are synced anyway: ten times the last sync, within these seconds."""
 
@@ -198,17 +201,18 @@ class Dispatch:
 
     def _sync_when_due(self, now: float) -> None:
         first = self._journal.first_unsynced
-        if first is not None and now >= first + self._oldest_unsynced():
+        if first is not None and now >= first + self._within(10, OLDEST_UNSYNCED):
             self._journal.sync()
 
-    def _oldest_unsynced(self) -> float:
-        low, high = OLDEST_UNSYNCED
-        return min(high, max(low, 10 * self._journal.last_sync_seconds))
+    def _within(self, factor: int, bounds: tuple[float, float]) -> float:
+        """So many times the duration of the last sync, but within bounds. Seconds."""
+        low, high = bounds
+        return min(high, max(low, factor * self._journal.last_sync_seconds))
 
     def _news(self) -> list[ExecutorEvent]:
         """What happens next. If nothing does for a moment, what is recorded so far is synced meanwhile."""
         if self._journal.unsynced:
-            news = self._executor.wait(min(IDLE_BEFORE_SYNC, self._patience()))
+            news = self._executor.wait(min(self._within(5, IDLE_BEFORE_SYNC), self._patience()))
             if news or self._patience() <= 0:
                 return news
             self._journal.sync()

@@ -56,6 +56,7 @@ class LocalExecutor:
         self._queue: deque[Attempt] = deque()
         self._events: list[Event] = []
         self._losses = 0
+        self._grace = 0.0
         self._fault: str | None = None
         self._poll = select.poll()
         self._poll.register(keeper.fileno(), select.POLLIN)
@@ -82,6 +83,10 @@ class LocalExecutor:
             KeeperError: nothing can be started any more.
         """
         self._check()
+        if attempt.grace > self._grace:
+            # were the engine killed, the keeper would give everything the longest grace that was asked for
+            self._grace = attempt.grace
+            self._keeper.set_grace(self._grace)
         self._queue.append(attempt)
         self._staff()
 
