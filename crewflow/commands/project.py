@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from crewflow.errors import Severity, SpecError, UsageError
 from crewflow.spec.suggest import nearest
 from crewflow.state.folder import find_state
-from crewflow.state.runs import find_run
+from crewflow.state.runs import LATEST, find_run
 
 if TYPE_CHECKING:
     from crewflow.errors import Problem
@@ -33,7 +33,7 @@ class Chosen:
 
 def project_root(start: str) -> str:
     """The project that holds a folder; the git root or the folder itself where there is none."""
-    from crewflow.spec.load import find_project  # noqa: PLC0415  (readers need no YAML)
+    from crewflow.spec.find import find_project  # noqa: PLC0415  (readers need no YAML)
 
     return find_project(start) or git_root(start) or os.path.realpath(start)
 
@@ -88,7 +88,7 @@ def choose_run(start: str, reference: str | None) -> RunPaths:
     state = find_state(project_root(start))
     if state is None:
         raise UsageError("no runs here yet", hint="start one with `crewflow apply`")
-    return find_run(state, reference or "@latest")
+    return find_run(state, LATEST if reference is None else reference)
 
 
 def _existing(start: str, path: str) -> str:

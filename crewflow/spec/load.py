@@ -1,6 +1,6 @@
-"""Find a project, read its files, and build what they say: the one way from a folder to a `Project`.
+"""Read the files of a project and build what they say: the one way from a folder to a `Project`.
 
-    root = find_project(start)
+    root = find_project(start)        # of `spec.find`
     project, problems = load_project(root)
 
 Nothing here raises for what stands in a file: every problem of every file is returned, in order of
@@ -11,13 +11,13 @@ the schema allows.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from crewflow.errors import Note, Place, Problem
 from crewflow.spec.build import build_project, build_workflow, empty_project, prune
+from crewflow.spec.find import PROJECT_FILES, yaml_files
 from crewflow.spec.kinds import kind_of
 from crewflow.spec.schema import check
 from crewflow.spec.source import Document, collector_off, read_documents
@@ -30,25 +30,9 @@ if TYPE_CHECKING:
     from crewflow.spec.model import Project, Workflow
     from crewflow.spec.schema import Fault
 
-PROJECT_FILES = ("crewflow.yaml", "crewflow.yml")
 
 _PACKAGE = FilePath(__file__).resolve().parents[1]
 _SHIPPED = (_PACKAGE / "_data" / "workflows", _PACKAGE.parent / "workflows")
-_KIND = re.compile(rb"^(?:\xef\xbb\xbf)?(?:\{\s*)?[\"']?kind[\"']?\s*:", re.MULTILINE)
-
-
-def find_project(start: str) -> str | None:
-    """The project that `start` lies in, as an absolute path: upwards, at most to the git root.
-
-    A project has a `crewflow.yaml`, or a `workflows/` folder with a document that says its `kind`;
-    `.github` is never one.
-    """
-    for folder in (here := FilePath(start).resolve(), *here.parents):
-        if _is_project(folder):
-            return str(folder)
-        if (folder / ".git").exists():
-            return None
-    return None
 
 
 @collector_off()
@@ -105,7 +89,7 @@ class _Loader:
     def read_all(self, holding: str | None = None) -> None:
         self.read_project()
         for folder in self.folders:
-            for file in _yaml_files(folder):
+            for file in yaml_files(folder):
                 self.read_file(file, holding=holding)
 
     def read_project(self) -> None:
@@ -119,7 +103,7 @@ class _Loader:
 
     def read_shipped(self, holding: str | None = None) -> None:
         folder = next((folder for folder in _SHIPPED if folder.is_dir()), None)
-        for file in _yaml_files(folder) if folder else ():
+        for file in yaml_files(folder) if folder else ():
             self.read_file(file, holding=holding, shipped=True)
 
     def read_file(self, file: FilePath, *, holding: str | None = None, shipped: bool = False) -> None:
@@ -218,30 +202,6 @@ class _Loader:
         """The path to show: relative to the project where the file lies in it."""
         path = FilePath(os.path.abspath(file))  # links are kept, as the user knows the path
         return str(path.relative_to(self.root) if path.is_relative_to(self.root) else path)
-
-
-def _is_project(folder: FilePath) -> bool:
-    if folder.name == ".github":
-        return False
-    if any((folder / name).is_file() for name in PROJECT_FILES):
-        return True
-    return any(_says_kind(file) for file in _yaml_files(folder / "workflows"))
-
-
-def _says_kind(file: FilePath) -> bool:
-    try:
-        return _KIND.search(file.read_bytes()) is not None
-    except OSError:
-        return False
-
-
-def _yaml_files(folder: FilePath) -> list[FilePath]:
-    """The YAML files right in `folder`, by name; none if there is no such folder."""
-    try:
-        files = sorted(folder.iterdir())
-    except OSError:
-        return []
-    return [f for f in files if f.suffix in {".yaml", ".yml"} and f.name[0] != "." and f.is_file()]
 
 
 def _paths(faults: Iterable[Fault]) -> Iterator[tuple[str | int, ...]]:

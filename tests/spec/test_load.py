@@ -2,7 +2,8 @@ import os
 
 import pytest
 
-from crewflow.spec.load import find_project, load_file, load_project, load_workflow
+from crewflow.spec.find import find_project
+from crewflow.spec.load import load_file, load_project, load_workflow
 
 
 def workflow(name, body='steps: {a: {run: "true"}}'):
