@@ -76,10 +76,14 @@ def choose(start: str, name: str | None) -> Chosen:
 
 def compile_chosen(chosen: Chosen, given: Inputs) -> Plan:
     """The plan of a chosen workflow. Raises SpecError, UsageError."""
-    from crewflow.graph.compile import compile_workflow  # noqa: PLC0415  (as above)
+    from crewflow.graph.compile import check_workflow, compile_workflow  # noqa: PLC0415  (as above)
     from crewflow.spec.inputs import resolve_inputs  # noqa: PLC0415  (as above)
 
-    inputs = resolve_inputs(chosen.workflow, given)
+    try:
+        inputs = resolve_inputs(chosen.workflow, given)
+    except UsageError:
+        _refuse_faults(check_workflow(chosen.project, chosen.workflow))  # the workflow's own faults go first
+        raise
     return compile_workflow(chosen.project, chosen.workflow, inputs)
 
 

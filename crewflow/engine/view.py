@@ -6,6 +6,7 @@ A `View` is fed the same records as the journal, live or replayed, and answers p
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Any
 
 from crewflow.run.states import Outcome, TaskState
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from crewflow.graph.plan import Plan, Task
     from crewflow.run.machine import Machine
     from crewflow.run.standing import StepRun, TaskRun
+    from crewflow.spec.template import Text
 
 Keys = tuple[str | int, ...]
 
@@ -143,7 +145,20 @@ def _artifacts(view: View, run: TaskRun) -> Any:
     kept: dict[str, list[str]] = {}
     for artifact in view._of(run, "artifacts") or ():  # noqa: SLF001  (as above)
         kept.setdefault(artifact["id"], []).append(artifact["path"])
-    return {name: paths[0] if len(paths) == 1 else paths for name, paths in kept.items()}
+    return {name: _path_or_list(run.task.artifacts[name], paths) for name, paths in kept.items()}
+
+
+def _path_or_list(patterns: tuple[Text, ...], paths: list[str]) -> str | list[str]:
+    """One path where one is declared, else a list: what is found does not change the type."""
+    literal = len(patterns) == 1 and not any(letter in _written(patterns[0]) for letter in "*?[{!")
+    if not literal:
+        return paths
+    return paths[0] if len(paths) == 1 else posixpath.commonpath(paths)  # a folder is the files in it
+
+
+def _written(text: Text) -> str:
+    """What its author wrote around expressions, whose values are not patterns."""
+    return text if isinstance(text, str) else "".join(part for part in text.parts if isinstance(part, str))
 
 
 def _given(fact: str) -> Callable[[View, TaskRun], Any]:

@@ -78,6 +78,11 @@ class _Compiler:
         return Known(self.project, self.workflow, self.inputs, self.findings)
 
     @cached_property
+    def unknown(self) -> Known:
+        """What is known whatever the inputs are."""
+        return Known(self.project, self.workflow, None, self.findings)
+
+    @cached_property
     def types(self) -> Types:
         return Types(self.workflow)
 
@@ -102,8 +107,9 @@ class _Compiler:
             return
         names = frozenset(matrix_names(step))
         legs = find_legs(step, self.known.values({}), self.findings)
-        if legs is None or (not legs and self.inputs is None):
-            maker.make(step.id, {}, self.known.values(None, names))  # for its faults alone
+        if not legs:  # made for its faults alone; what there is no task for may lack inputs
+            known = self.known if legs is None else self.unknown
+            maker.make(step.id, {}, known.values(None, names))
         for leg in legs or ():
             values = self.known.values(leg.context, names)
             yield maker.make(f"{step.id}[{leg.label}]", leg.context, values)
@@ -114,7 +120,7 @@ class _Compiler:
             workflow=self.workflow.name,
             project=self.project.name,
             inputs=self.inputs or {},
-            env=self.known.env,
+            env=in_order(self.known.env),
             max_parallel=self.workflow.max_parallel,
             on_failure=self.workflow.on_failure,
             steps=tuple(_planned_step(step, tasks) for step, tasks in pairs),

@@ -75,7 +75,7 @@ class Findings:
 
         An `if` is kept without the `${{ }}` around it: offsets count from the start of its expression.
         """
-        if path[-1] != "if":
+        if path[2:] != ("if",):  # behind `steps` and the id
             return self._source.within(path, offset, length)
         whole = self._source.place(path)
         start = self._text_at(whole).find(source)
@@ -118,12 +118,8 @@ class Findings:
         guess = self._nearest(name, known, besides) if name is not None else None
         if guess is not None:
             return f"did you mean `{prefix}{guess}`?"
-        names = itertools.islice((one for one in known if one != besides), _MOST_NAMES)
-        shown = ", ".join(f"`{prefix}{one}`" for one in names)
-        more = ", ..." if len(known) > _MOST_NAMES else ""
-        return (
-            "; ".join(part for part in (f"there is {shown}{more}" if shown else "", advice) if part) or None
-        )
+        names = list(itertools.islice((one for one in known if one != besides), _MOST_NAMES + 1))
+        return "; ".join(part for part in (_listed(prefix, names), advice) if part) or None
 
     def _nearest(self, name: str, known: Collection[str], besides: str | None) -> str | None:
         """The nearest name, as long as comparing all of a large file's names does not take minutes."""
@@ -155,3 +151,9 @@ class Findings:
             (*problem.notes, *uses[0][:-1], last),
             problem.source_line,
         )
+
+
+def _listed(prefix: str, names: list[str]) -> str:
+    shown = ", ".join(f"`{prefix}{one}`" for one in names[:_MOST_NAMES])
+    more = ", ..." if len(names) > _MOST_NAMES else ""
+    return f"there {'is' if len(names) == 1 else 'are'} {shown}{more}" if names else ""

@@ -17,13 +17,12 @@ from crewflow.spec.durations import DurationFault, parse_duration
 from crewflow.spec.expression import Expression, evaluate_condition
 from crewflow.spec.expression_values import described
 from crewflow.spec.lookup import look_up
-from crewflow.spec.template import RenderError, Template, fold, text_form
+from crewflow.spec.template import RenderError, Template, Text, fold, text_form
 from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
     from crewflow.graph.findings import Findings
     from crewflow.spec.model import Path, Project, Workflow
-    from crewflow.spec.template import Text
 
     Keys = tuple[str | int, ...]
 
@@ -123,7 +122,7 @@ class Values:
 
     def seconds(self, path: Path, value: Any) -> Any:
         """Seconds, or the template that yields a duration."""
-        if not isinstance(value, Template):
+        if not isinstance(value, Text):
             return value
         text = self.text(path, value)
         if isinstance(text, Template):
@@ -140,7 +139,7 @@ class Values:
     def boolean(self, path: Path, value: Any) -> Any:
         """True or false, or what yields one; a list of failure classes as it is."""
         folded = self.tree(path, value)
-        if isinstance(value, Template) and not isinstance(folded, Template | bool):
+        if not isinstance(folded, Template | bool | tuple):
             self._tell(
                 "CF211", path, value, f"`{path[-1]}` must be true or false, and is {described(folded)}"
             )
@@ -188,9 +187,9 @@ class Values:
             self._tell("CF210", path, template, f"the value of `{_key(path)}` {fault[0]}", fault[1])
         return text
 
-    def _tell(self, rule: str, path: Path, template: Template, message: str, hint: str | None = None) -> None:
-        """Tell a fault at the one expression of a template, or at all of the text."""
-        one = template.whole
+    def _tell(self, rule: str, path: Path, text: Text, message: str, hint: str | None = None) -> None:
+        """Tell a fault at the one expression that is all of a text, else at the text."""
+        one = text.whole if isinstance(text, Template) else None
         at = None if one is None else self._findings.within(path, one.source, one.offset, len(one.source))
         self._findings.tell_first(rule, path, message, hint, at)
 

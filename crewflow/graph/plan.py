@@ -150,14 +150,16 @@ def to_json(plan: Plan) -> dict[str, Any]:
 
 
 def from_bytes(data: bytes) -> Plan:
-    """The plan of a plan file. Raises ValueError if the bytes are no plan of this format."""
+    """The plan of a plan file. Raises ValueError, in words for people, if it is no plan of this format."""
     try:
         document = json.loads(data.decode("utf-8", "surrogatepass"))
-        if not isinstance(document, dict) or document.get("format") != PLAN_FORMAT:
-            raise ValueError("not a plan of this format")
-        return _from_json(document)
-    except (KeyError, TypeError, AttributeError, RecursionError, ExpressionFault, ScalarFault) as error:
-        raise ValueError("not a plan of this format") from error
+        found = document["format"]
+        plan = _from_json(document) if found == PLAN_FORMAT else None
+    except _DAMAGES as error:
+        raise ValueError("it is no plan, or a damaged one") from error
+    if plan is None:
+        raise ValueError(f"it is a plan of format {found}, and this version reads format {PLAN_FORMAT}")
+    return plan
 
 
 def in_order(value: Any) -> Any:
@@ -165,6 +167,10 @@ def in_order(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: in_order(value[key]) for key in sorted(value)}
     return [in_order(item) for item in value] if isinstance(value, list) else value
+
+
+_DAMAGES = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ExpressionFault, ScalarFault)
+"""What reading a file that is no plan can end in."""
 
 
 def _from_json(document: dict[str, Any]) -> Plan:

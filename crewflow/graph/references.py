@@ -119,7 +119,8 @@ def _part_fault(scope: Scope, step: Step, keys: tuple[str | int, ...]) -> Fault 
         word = scope.types.of_path(step, keys[:end])
         if word in SCALARS:
             head = ".".join(map(str, keys[:end]))
-            hint = f"write `({head} | from_json)` to read it as JSON" if word == "string" else None
+            is_json = word == "string" and (keys[0] in {"inputs", "env"} or "outputs" in keys)
+            hint = f"write `({head} | from_json)` to read it as JSON" if is_json else None
             return Fault("CF202", f"`{head}` is {TYPE_NAMES[word]}, and has no parts", hint)
     return None
 

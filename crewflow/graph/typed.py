@@ -66,7 +66,7 @@ def _check(findings: Findings, path: Path, wanted: str, expression: Expression, 
     source = expression.source
     message = f"`{path[-1]}` must be {_WORDS[wanted]}, and `{source}` is {TYPE_NAMES[found]}"
     hint = _HINTS[wanted].format(source=source)
-    at = findings.within(path, source, 0 if path[-1] == "if" else expression.offset, len(source))
+    at = findings.within(path, source, expression.offset, len(source))
     findings.tell(_RULES[wanted], path, message, hint, at=at)
 
 

@@ -11,7 +11,7 @@ from crewflow.report.words import plural
 from crewflow.run.states import TaskState
 from crewflow.spec.durations import show_duration
 from crewflow.spec.expression_values import json_form
-from crewflow.spec.model import DEFAULT_RETRY_WHEN, Backoff, Kind
+from crewflow.spec.model import DEFAULT_RETRY_WHEN, Backoff, Kind, OnFailure
 from crewflow.spec.template import Template
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ MOST_SHOWN: Final = 12
 
 _WIDEST: Final = 88
 _INDENT: Final = "      "
+_FAILURES: Final = {
+    OnFailure.STOP: "once a task has failed, no other starts",
+    OnFailure.CANCEL: "once a task has failed, those that run are ended",
+}
 
 
 def plan_text(plan: Plan, slots: int) -> str:
@@ -66,6 +70,10 @@ def _headlines(plan: Plan, slots: int) -> Iterator[str]:
     yield f"workflow `{plan.workflow}`: {size}, at most {slots} at once"
     for name, value in plan.inputs.items():
         yield f"  {name} = {_cut(json_form(value))}"
+    if plan.env:
+        yield f"  env {_assignments(plan.env)}"
+    if plan.on_failure in _FAILURES:
+        yield f"  {_FAILURES[plan.on_failure]}"
     yield f"fingerprint {plan.fingerprint()[:16]}"
 
 
@@ -127,7 +135,7 @@ def _task_lines(task: Task) -> Iterator[str]:
     if task.arguments:
         yield f"with {_value(task.arguments)}"
     if task.env:
-        yield f"env {_cut(' '.join(f'{name}={_word(text)}' for name, text in task.env.items()))}"
+        yield f"env {_assignments(task.env)}"
     if task.cwd:
         yield f"in {_line(_authored(task.cwd))}"
     if task.timeout is not None:
@@ -181,6 +189,10 @@ def _allowed_line(allowed: Any) -> str:
         return f"a failure counts as {TaskState.SUCCEEDED} if it is {some(allowed)}"
     when = f" if {_line(_authored(allowed))}" if isinstance(allowed, Template) else ""
     return f"a failure counts as {TaskState.SUCCEEDED}{when}"
+
+
+def _assignments(env: dict[str, Any]) -> str:
+    return _cut(" ".join(f"{name}={_word(text)}" for name, text in env.items()))
 
 
 def _duration(value: Any) -> str:

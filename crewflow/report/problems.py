@@ -32,7 +32,7 @@ def to_text(problems: Sequence[Problem], *, color: bool) -> str:
     if not problems:
         return ""
     blocks = ["\n".join(_block(problem, color=color)) for problem in problems]
-    return "\n\n".join([*blocks, _count(problems)]) + "\n"
+    return "\n\n".join([*blocks, _count(problems)])
 
 
 def to_json(problems: Sequence[Problem]) -> dict[str, Any]:

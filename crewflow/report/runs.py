@@ -38,7 +38,7 @@ def story_text(story: Story, console: Console, now: float) -> str:
     ]
     width = min(40, max((len(task.id) for task in story.tasks.values()), default=0))
     lines += [_task_line(task, width, console, _remark(story, task, now)) for task in story.tasks.values()]
-    lines += [f"artifact {artifact['id']}: {artifact['path']}" for artifact in story.artifacts()]
+    lines += [f"artifact {', '.join(artifact['ids'])}: {artifact['path']}" for artifact in story.artifacts()]
     hint = _HINTS.get(state)
     if hint:
         lines += ["", f"hint: {hint.format(run=story.run.run_id)}"]
@@ -120,6 +120,8 @@ def _remark(story: Story, task: TaskStory, now: float) -> str:
         return cause_text(task.run.cause)
     took = duration(task.seconds) if task.seconds is not None else ""
     error = task.error if task.state in TERMINAL and task.error else ""
+    if error and task.state is TaskState.SUCCEEDED:
+        error = f"{error} (allowed)"
     return "  ".join(part for part in (took, error) if part) + _attempt(task)
 
 

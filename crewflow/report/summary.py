@@ -25,7 +25,7 @@ def show_summary(story: Story, console: Console, project: str) -> None:
     for line in summary_lines(story, console):
         console.talk(line)
     for artifact in story.artifacts():
-        console.data(f"{artifact['id']}: {shown_path(os.path.join(project, artifact['path']))}")
+        console.data(f"{', '.join(artifact['ids'])}: {shown_path(os.path.join(project, artifact['path']))}")
 
 
 def summary_lines(story: Story, console: Console) -> Iterator[str]:

@@ -12,7 +12,7 @@ from crewflow.spec.values import fits
 from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crewflow.spec.model import InputSpec, Workflow
 
@@ -84,10 +84,31 @@ def _given(spec: InputSpec, texts: list[str]) -> Any:
             message = f"input `{spec.name}` holds bytes that are not UTF-8"
             raise UsageError(message, hint="pass the name of a file instead")
     value = _parse(spec, texts)
-    why = fits(value, spec.schema)
+    why = _misfit(spec.name, value, spec.schema)
     if why is None:
         return value
-    raise UsageError(f"input `{spec.name}` {why}", hint=_expected(spec))
+    raise UsageError(f"input {why}", hint=_expected(spec))
+
+
+def _misfit(name: str, value: Any, schema: dict[str, Any]) -> str | None:
+    """Which part of a value is not as declared, and why; None if all is well."""
+    inner = (_misfit(*part) for part in _parts(name, value, schema))
+    found = next((why for why in inner if why is not None), None)
+    if found is not None:
+        return found
+    why = fits(value, schema)
+    return None if why is None else f"{quoted(name)} {why}"
+
+
+def _parts(name: str, value: Any, schema: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """The parts of a value that are declared, each with its name and what is wanted of it."""
+    if isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(value):
+            yield f"{name}[{index}]", item, schema["items"]
+    if isinstance(value, dict):
+        for key, wanted in schema.get("properties", {}).items():
+            if key in value:
+                yield f"{name}.{key}", value[key], wanted
 
 
 def _is_unicode(text: str) -> bool:

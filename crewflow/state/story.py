@@ -114,13 +114,13 @@ class Story:
         return {str(state): counted[state] for state in TaskState if counted[state]}
 
     def artifacts(self) -> list[dict[str, Any]]:
-        """All artifacts, in the order of the tasks, each path once."""
-        found = {
-            artifact["path"]: {"task": task.id, **artifact}
-            for task in self.tasks.values()
-            if task.state is TaskState.SUCCEEDED
-            for artifact in task.artifacts
-        }
+        """All artifacts, in the order of the tasks; a path stands once, with every name it has as `ids`."""
+        found: dict[str, dict[str, Any]] = {}
+        for task in self.tasks.values():
+            for artifact in task.artifacts if task.state is TaskState.SUCCEEDED else ():
+                facts = {name: value for name, value in artifact.items() if name != "id"}
+                ids = [*found.get(artifact["path"], {}).get("ids", ()), artifact["id"]]
+                found[artifact["path"]] = {"task": task.id, "ids": list(dict.fromkeys(ids)), **facts}
         return list(found.values())
 
     def shown_state(self) -> RunState:

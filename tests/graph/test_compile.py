@@ -77,7 +77,8 @@ def test_inputs_become_text_in_env_cwd_and_artifacts():
 
 def test_the_keywords_of_a_function_keep_their_types():
     made = task(
-        "python: 'm:f', with: {a: '${{ inputs.list }}', b: ['n ${{ inputs.number }}', null], c: {d: '${{ inputs.flag }}'}}",
+        "python: 'm:f', with: {a: '${{ inputs.list }}', b: ['n ${{ inputs.number }}', null], "
+        "c: {d: '${{ inputs.flag }}'}}",
         "list=[1]",
         "number=3",
         "flag=false",
@@ -87,7 +88,11 @@ def test_the_keywords_of_a_function_keep_their_types():
 
 
 def test_what_only_a_run_knows_stays_a_template():
-    made = task("run: [echo, 'a ${{ inputs.text }} ${{ run.id }}', '${{ attempt.number }}'], timeout: '${{ run.id }}'", "text=x")
+    made = task(
+        "run: [echo, 'a ${{ inputs.text }} ${{ run.id }}', '${{ attempt.number }}'], "
+        "timeout: '${{ run.id }}'",
+        "text=x",
+    )
 
     assert sources(made.action[1]) == ["a x ", "run.id"]
     assert sources(made.action[2]) == ["attempt.number"]
@@ -120,7 +125,9 @@ def test_a_value_is_never_read_again():
 
 
 def test_a_list_that_is_all_of_a_word_is_several_words():
-    made = task("run: [echo, '${{ inputs.list }}', 'x${{ inputs.list }}']", 'list=["a b",1.50,true,{"k":[1]}]')
+    made = task(
+        "run: [echo, '${{ inputs.list }}', 'x${{ inputs.list }}']", 'list=["a b",1.50,true,{"k":[1]}]'
+    )
 
     assert made.action == ("echo", "a b", "1.50", "true", '{"k":[1]}', 'x["a b",1.50,true,{"k":[1]}]')
 
@@ -146,7 +153,9 @@ def test_a_command_that_begins_with_nothing_is_refused():
 
 
 def test_a_duration_from_an_input_is_read():
-    made = task("run: x, timeout: '${{ inputs.text }}', grace: '${{ inputs.number }}s'", "text=1h30m", "number=5")
+    made = task(
+        "run: x, timeout: '${{ inputs.text }}', grace: '${{ inputs.number }}s'", "text=1h30m", "number=5"
+    )
 
     assert (made.timeout, made.grace) == (5400.0, 5.0)
 
@@ -161,7 +170,11 @@ def test_a_duration_from_an_input_is_read():
             "the units are d, h, m, s and ms, from large to small",
         ),
         ("0s", "`timeout` is no time at all", "give a longer one"),
-        ("99999d", "`timeout` is longer than ten years", "write a duration such as `90s`, `10m`, `1h30m` or `2d`"),
+        (
+            "99999d",
+            "`timeout` is longer than ten years",
+            "write a duration such as `90s`, `10m`, `1h30m` or `2d`",
+        ),
     ],
 )
 def test_a_duration_that_cannot_be_read_is_told_at_its_place(value, message, hint):
@@ -247,7 +260,8 @@ def test_a_script_keeps_what_only_a_run_knows_in_a_variable():
 
 
 @pytest.mark.parametrize(
-    "expression", ["inputs.number", "item_index", "item", "attempt.number", "steps.b.exit_code", "steps.b.outputs.n"]
+    "expression",
+    ["inputs.number", "item_index", "item", "attempt.number", "steps.b.exit_code", "steps.b.outputs.n"],
 )
 def test_an_integer_by_type_may_stand_in_arithmetic(expression):
     text = f"""\
@@ -259,7 +273,9 @@ def test_an_integer_by_type_may_stand_in_arithmetic(expression):
     assert said(text) == []
 
 
-@pytest.mark.parametrize("expression", ["inputs.text", "item", "steps.b.outputs.s", "steps.c.exit_code", "inputs.number ~ ''"])
+@pytest.mark.parametrize(
+    "expression", ["inputs.text", "item", "steps.b.outputs.s", "steps.c.exit_code", "inputs.number ~ ''"]
+)
 def test_nothing_else_may_stand_in_arithmetic(expression):
     text = f"""\
 {INPUTS}steps:
@@ -337,7 +353,8 @@ def test_a_condition_asks_for_the_needs_unless_it_has_a_status_function(conditio
     ],
 )
 def test_a_condition_that_is_no_boolean_by_type_is_told_without_values(condition, message):
-    text = f"{INPUTS}steps:\n  b: {{run: x, outputs: {{n: integer}}}}\n  a: {{needs: b, run: x, if: {condition}}}\n"
+    steps = f"  b: {{run: x, outputs: {{n: integer}}}}\n  a: {{needs: b, run: x, if: {condition}}}\n"
+    text = f"{INPUTS}steps:\n{steps}"
 
     assert [one.split(" ", 2)[1:] for one in said(text)] == [["CF211", message]]
 
@@ -414,11 +431,20 @@ def test_a_fault_that_all_legs_have_is_told_once():
 
 
 def test_faults_behind_a_fan_out_that_is_not_known_yet_are_found():
-    text = f"{INPUTS}steps:\n  a: {{run: x, for_each: '${{{{ inputs.list }}}}', timeout: \"${{{{ 'x' }}}}\"}}\n"
+    text = (
+        f"{INPUTS}steps:\n  a: {{run: x, for_each: '${{{{ inputs.list }}}}', timeout: \"${{{{ 'x' }}}}\"}}\n"
+    )
     empty = "steps:\n  a: {run: x, for_each: [], timeout: \"${{ 'x' }}\"}\n"
 
     assert [one.split()[1] for one in said(text)] == ["CF108"]
     assert [one.split()[1] for one in said(empty)] == ["CF108"]
+
+
+def test_what_there_is_no_task_for_may_lack_inputs():
+    text = step("run: 'echo ${{ inputs.text }}', for_each: '${{ inputs.list }}'")
+
+    assert plan(text, "list=[]").tasks == ()
+    assert [one.split()[1] for one in refused(text, "list=[1]")] == ["CF210"]
 
 
 # the whole plan

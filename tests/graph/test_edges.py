@@ -94,7 +94,7 @@ def test_without_a_near_name_the_steps_are_listed():
 def test_of_many_steps_some_are_listed():
     text = steps(*(f"s{i}" for i in range(30)), "z qqqqq")
 
-    assert hints(text) == [f"there is {', '.join(f'`s{i}`' for i in range(10))}, ..."]
+    assert hints(text) == [f"there are {', '.join(f'`s{i}`' for i in range(10))}, ..."]
 
 
 def test_a_step_is_not_advised_to_need_itself():
@@ -103,7 +103,13 @@ def test_a_step_is_not_advised_to_need_itself():
 
 @pytest.mark.case("C052")
 def test_one_text_is_one_need_and_doubled_ones_are_one_edge():
-    text = "steps:\n  a: {run: x}\n  b: {run: x, needs: a}\n  c: {run: x, needs: [a, a]}\n  d: {run: x, needs: []}\n"
+    text = """\
+steps:
+  a: {run: x}
+  b: {run: x, needs: a}
+  c: {run: x, needs: [a, a]}
+  d: {run: x, needs: []}
+"""
 
     assert said(text) == []
     assert [step.needs for step in plan(text).steps] == [(), ("a",), ("a",), ()]

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 from flows import plan, refused, said, under
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crewflow.graph.fanout import (
@@ -67,7 +67,9 @@ def test_an_inclusion_expands_what_is_there_as_github_documents():
 def test_an_inclusion_with_a_new_value_is_a_combination_of_its_own():
     axes = {"os": ["macos"], "version": [12, 14]}
 
-    assert combinations(axes, [{"os": "windows", "version": 17}], [])[2:] == [{"os": "windows", "version": 17}]
+    assert combinations(axes, [{"os": "windows", "version": 17}], [])[2:] == [
+        {"os": "windows", "version": 17}
+    ]
 
 
 def test_an_inclusion_never_joins_what_another_inclusion_made():
@@ -109,14 +111,23 @@ def test_a_combination_that_lacks_an_axis_is_called_by_what_it_has():
     assert labels(AXES, [{"fruit": "fig", "size": 3}], [])[-1] == "fig,3"
 
 
-@pytest.mark.parametrize(("left", "right"), [("3.10", "3.10"), ("3", "3"), ("true", "true"), ("null", "null")])
+@pytest.mark.parametrize(
+    ("left", "right"), [("3.10", "3.10"), ("3", "3"), ("true", "true"), ("null", "null")]
+)
 def test_a_number_and_the_text_that_reads_like_it_are_the_same_value(left, right):
     assert alike(resolve(left), right)
 
 
 @pytest.mark.parametrize(
     ("left", "right"),
-    [(resolve("3.10"), resolve("3.1")), (True, 1), (False, 0), (None, 0), ([1], [1, 2]), ({"a": 1}, {"a": 2})],
+    [
+        (resolve("3.10"), resolve("3.1")),
+        (True, 1),
+        (False, 0),
+        (None, 0),
+        ([1], [1, 2]),
+        ({"a": 1}, {"a": 2}),
+    ],
 )
 def test_values_that_read_differently_are_not_the_same(left, right):
     assert not alike(left, right)
@@ -188,19 +199,21 @@ def test_the_number_of_combinations_is_known_without_making_them():
     assert count_combinations({"a": [1, 2], "b": []}) == 0
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3), st.lists(SCALARS, max_size=2))
 def test_exclusions_leave_out_exactly_what_has_their_values(axes, unwanted):
     exclude = [{"a": value} for value in unwanted]
 
     kept = combinations(axes, [], exclude)
-    all_of_them = [dict(zip(axes, one, strict=True)) for one in itertools.product(*axes.values())] if axes else []
+    all_of_them = (
+        [dict(zip(axes, one, strict=True)) for one in itertools.product(*axes.values())] if axes else []
+    )
     assert kept == [
-        one
-        for one in all_of_them
-        if not any("a" in one and alike(one["a"], rule["a"]) for rule in exclude)
+        one for one in all_of_them if not any("a" in one and alike(one["a"], rule["a"]) for rule in exclude)
     ]
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3),
     st.lists(st.dictionaries(st.sampled_from("abcxy"), SCALARS, min_size=1), max_size=4),
@@ -231,7 +244,9 @@ def test_a_fan_out_of_just_the_limit_is_allowed():
 
 def test_the_limit_counts_tasks_not_what_exclusions_leave_out():
     values = list(range(101))
-    text = f"steps:\n  a: {{run: x, matrix: {{a: {values}, b: {values}, exclude: [{{a: 100}}, {{b: 100}}]}}}}\n"
+    text = (
+        f"steps:\n  a: {{run: x, matrix: {{a: {values}, b: {values}, exclude: [{{a: 100}}, {{b: 100}}]}}}}\n"
+    )
 
     assert len(plan(text).tasks) == 10_000
 
@@ -265,7 +280,9 @@ def test_tasks_that_would_have_one_name_are_refused():
 
 
 def test_an_exclusion_names_axes_only():
-    text = "steps:\n  a: {run: x, matrix: {os: [mac], include: [{node: 1}], exclude: [{nod: 1}, {ox: mac}]}}\n"
+    text = (
+        "steps:\n  a: {run: x, matrix: {os: [mac], include: [{node: 1}], exclude: [{nod: 1}, {ox: mac}]}}\n"
+    )
 
     assert said(text) == [
         "2:68 CF307 `exclude` names `nod`, which is no axis of this matrix",
@@ -332,7 +349,9 @@ def test_numbers_keep_their_spelling_through_a_matrix():
 
 @pytest.mark.case("C002")
 def test_words_like_no_and_off_stay_text_in_a_fan_out():
-    text = "steps:\n  ship: {run: [echo, '${{ item }}'], for_each: [DE, NO, SE], env: {DEBUG: off, ANSWER: y}}\n"
+    text = (
+        "steps:\n  ship: {run: [echo, '${{ item }}'], for_each: [DE, NO, SE], env: {DEBUG: off, ANSWER: y}}\n"
+    )
 
     tasks = plan(text).tasks
     assert [task.action[1] for task in tasks] == ["DE", "NO", "SE"]

@@ -3,6 +3,9 @@ from flows import hints, plan, problems_of, read, said, under
 
 from crewflow.graph.names import occurrences
 
+INPUTS_HINT = (
+    "there are `inputs.goal`, `inputs.count`, `inputs.flags`; declare it under the workflow's `inputs`"
+)
 HEAD = """\
 inputs: {goal: {default: x}, count: {type: integer}, flags: {type: object}}
 env: {TOKEN_NAME: t}
@@ -48,7 +51,7 @@ def told(expression, **more):
         "steps.build.outputs.version",
         "steps.build.outputs.meta.deep",
         "steps.build.artifacts.wheel",
-        "steps.build.artifacts[\"wheel\"]",
+        'steps.build.artifacts["wheel"]',
     ],
 )
 def test_what_the_language_knows_may_be_asked(expression):
@@ -63,7 +66,7 @@ def test_what_the_language_knows_may_be_asked(expression):
             "inputs.zzz",
             "inputs.zzz",
             "`inputs.zzz` does not exist",
-            "there is `inputs.goal`, `inputs.count`, `inputs.flags`; declare it under the workflow's `inputs`",
+            INPUTS_HINT,
         ),
         (
             "1 + env.TOKEN_NAM",
@@ -72,14 +75,24 @@ def test_what_the_language_knows_may_be_asked(expression):
             "did you mean `env.TOKEN_NAME`?",
         ),
         ("run.ids", "run.ids", "`run.ids` does not exist", "did you mean `run.id`?"),
-        ("attempt.numbr", "attempt.numbr", "`attempt.numbr` does not exist", "did you mean `attempt.number`?"),
+        (
+            "attempt.numbr",
+            "attempt.numbr",
+            "`attempt.numbr` does not exist",
+            "did you mean `attempt.number`?",
+        ),
         (
             "inputs",
             "inputs",
             "`inputs` alone has no value",
-            "there is `inputs.goal`, `inputs.count`, `inputs.flags`; declare it under the workflow's `inputs`",
+            INPUTS_HINT,
         ),
-        ("steps.biuld.state", "steps.biuld.state", "`steps.biuld` does not exist", "did you mean `steps.build`?"),
+        (
+            "steps.biuld.state",
+            "steps.biuld.state",
+            "`steps.biuld` does not exist",
+            "did you mean `steps.build`?",
+        ),
         (
             "steps.build.reslt",
             "steps.build.reslt",
@@ -108,8 +121,10 @@ def test_what_the_language_knows_may_be_asked(expression):
             "steps.build.outputs",
             "steps.build.outputs",
             "`steps.build.outputs` alone has no value",
-            "there is `steps.build.outputs.version`, `steps.build.outputs.meta`; "
-            "declare it under the `outputs` of `build`",
+            (
+                "there are `steps.build.outputs.version`, `steps.build.outputs.meta`; "
+                "declare it under the `outputs` of `build`"
+            ),
         ),
         (
             "steps.build.patch",
@@ -127,7 +142,13 @@ def test_what_the_language_knows_may_be_asked(expression):
             "steps.build.state.name",
             "steps.build.state.name",
             "`steps.build.state` is text, and has no parts",
-            "write `(steps.build.state | from_json)` to read it as JSON",
+            None,
+        ),
+        (
+            "inputs.goal.a",
+            "inputs.goal.a",
+            "`inputs.goal` is text, and has no parts",
+            "write `(inputs.goal | from_json)` to read it as JSON",
         ),
         ("inputs.count.a", "inputs.count.a", "`inputs.count` is a whole number, and has no parts", None),
         ("matrix.os", "matrix.os", "step `use` has no `matrix`", "add one, or use `inputs`"),
@@ -155,6 +176,13 @@ def test_what_does_not_exist_is_told_with_a_cure(expression, underlined, message
 )
 def test_names_are_checked_in_every_field(key):
     assert told("inputs.nope", key=key)[0] == "inputs.nope"
+
+
+def test_a_variable_or_keyword_called_if_is_no_condition():
+    fields = "with: {if: 'x ${{ inputs.nope }}'}, env: {if: '${{ run.no }}'}"
+    text = f"{HEAD}  use: {{python: 'a:b', {fields}}}\n"
+
+    assert under(text) == ["inputs.nope", "run.no"]
 
 
 @pytest.mark.parametrize("run", ["'echo ${{ inputs.nope }}'", "[echo, 'x', 'a${{ inputs.nope }}']"])
@@ -193,13 +221,23 @@ def test_a_step_that_waits_for_the_one_that_asks_is_told_so():
 
 
 def test_a_step_upstream_of_a_need_may_be_asked():
-    text = "steps:\n  a: {run: x}\n  b: {run: x, after: a}\n  c: {run: x, needs: b, if: steps.a.state == 'failed'}\n"
+    text = """\
+steps:
+  a: {run: x}
+  b: {run: x, after: a}
+  c: {run: x, needs: b, if: steps.a.state == 'failed'}
+"""
 
     assert said(text) == []
 
 
 def test_a_step_cannot_ask_for_its_own_result():
-    text = "steps:\n  a: {run: x, env: {A: '${{ steps.a.result }}'}}\nfinally:\n  f: {run: x, if: steps.f.state == 'failed'}\n"
+    text = """\
+steps:
+  a: {run: x, env: {A: "${{ steps.a.result }}"}}
+finally:
+  f: {run: x, if: steps.f.state == 'failed'}
+"""
 
     assert [one.split(" ", 1)[1] for one in said(text)] == [
         "CF203 step `a` asks for its own result",
@@ -227,7 +265,10 @@ def test_a_step_under_finally_cannot_be_asked_from_outside():
 
 
 def test_matrix_names_are_its_axes_and_what_inclusions_add():
-    base = "steps:\n  a: {run: x, matrix: {os: [mac], include: [{os: mac, node: 1}]}, env: {A: '${{ matrix.@ }}'}}\n"
+    base = """\
+steps:
+  a: {run: x, matrix: {os: [mac], include: [{os: mac, node: 1}]}, env: {A: "${{ matrix.@ }}"}}
+"""
 
     assert said(base.replace("@", "os")) == []
     assert said(base.replace("@", "node")) == []
@@ -235,7 +276,9 @@ def test_matrix_names_are_its_axes_and_what_inclusions_add():
 
 
 def test_the_words_of_the_other_kind_of_fan_out_are_told_apart():
-    assert hints("steps:\n  a: {run: x, matrix: {os: [mac]}, env: {A: '${{ item }}'}}\n") == ["use `matrix.os`"]
+    assert hints("steps:\n  a: {run: x, matrix: {os: [mac]}, env: {A: '${{ item }}'}}\n") == [
+        "use `matrix.os`"
+    ]
     assert hints("steps:\n  a: {run: x, for_each: [1], env: {A: '${{ matrix.os }}'}}\n") == ["use `item`"]
 
 
@@ -270,7 +313,11 @@ def test_cancelled_stands_under_finally_alone():
     [
         ("steps.build.reslt == 'failed'", "steps.build.reslt", "did you mean `steps.build.result`?"),
         ("steps.build.state == 'failure'", "'failure'", "did you mean `failed`?"),
-        ("steps.nope.state == 'failed'", "steps.nope.state", "there is `steps.build`, `steps.other`, `steps.use`"),
+        (
+            "steps.nope.state == 'failed'",
+            "steps.nope.state",
+            "there are `steps.build`, `steps.other`, `steps.use`",
+        ),
     ],
 )
 def test_unknown_properties_words_and_steps_of_a_condition_are_told(condition, underlined, hint):
@@ -346,10 +393,14 @@ def test_the_env_of_the_project_may_be_asked():
     "text",
     [
         "inputs: {goal: {type: sting}}\nsteps: {a: {run: x, env: {A: '${{ inputs.goal }}'}}}\n",
-        "steps:\n  a: {run: x, outputs: {v: sting}}\n"
-        "  b: {run: x, needs: a, env: {A: '${{ steps.a.outputs.v }}'}}\n",
-        "steps:\n  a: {rn: x, outputs: {v: string}}\n"
-        "  b: {run: x, needs: a, env: {A: '${{ steps.a.outputs.v }}'}}\n",
+        (
+            "steps:\n  a: {run: x, outputs: {v: sting}}\n"
+            "  b: {run: x, needs: a, env: {A: '${{ steps.a.outputs.v }}'}}\n"
+        ),
+        (
+            "steps:\n  a: {rn: x, outputs: {v: string}}\n"
+            "  b: {run: x, needs: a, env: {A: '${{ steps.a.outputs.v }}'}}\n"
+        ),
         "steps: {a: {run: x, matrix: {os: 5}, env: {A: '${{ matrix.os }}'}}}\n",
         "steps: {a: {run: x, for_each: 5, env: {A: '${{ item }}'}}}\n",
     ],

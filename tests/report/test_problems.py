@@ -23,7 +23,7 @@ def test_a_fault_reads_as_in_the_description_of_the_language():
         "      |             ^^^^\n"
         "hint: did you mean `test`?\n"
         "\n"
-        "1 error\n"
+        "1 error"
     )
 
 
@@ -41,8 +41,8 @@ def test_errors_and_warnings_are_counted():
     warning = problem("abc", 1, 1, severity=Severity.WARNING)
     error = problem("abc", 1, 1)
 
-    assert to_text([error, warning, error], color=False).endswith("\n2 errors, 1 warning\n")
-    assert to_text([warning], color=False).endswith("\n1 warning\n")
+    assert to_text([error, warning, error], color=False).endswith("\n2 errors, 1 warning")
+    assert to_text([warning], color=False).endswith("\n1 warning")
 
 
 def test_carets_stand_below_wide_characters_and_behind_tabs():
