@@ -11,11 +11,29 @@ import pytest
 from crewflow import cli
 from crewflow.commands.arguments import COMMANDS
 from crewflow.errors import ExitCode
-from crewflow.spec.words import NOT_BUILT
+from crewflow.graph import references
+from crewflow.spec import filters
+from crewflow.spec.schema import schema
+from crewflow.spec.schema_words import levels_of
+from crewflow.spec.words import KINDS, NOT_BUILT
 
 ROOT = Path(__file__).parents[1]
+LANGUAGE = ROOT / "docs" / "language.md"
+REFERENCE = ROOT / "docs" / "reference.md"
+SECTIONS = {
+    "project": "crewflow.yaml",
+    "paths": "crewflow.yaml",
+    "defaults": "crewflow.yaml",
+    "workflow": "Workflow",
+    "input": "Inputs",
+    "value": "Inputs",
+    "step": "Step",
+    "retry": "Failure and retry",
+    "output": "Outputs and results",
+}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"# ([\w/.-]+\.(?:ya?ml|py))\n")
 MASKS = [
     (re.compile(r"\d{8}-\d{6}-\w{6}"), "RUN"),
     (re.compile(r"\d+(\.\d)? s\b"), "TIME"),
@@ -25,6 +43,11 @@ MASKS = [
 
 def read(page):
     return page.read_text(encoding="utf-8")
+
+
+def section(page, title):
+    """The text below a heading of the second level."""
+    return read(page).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def masked(text):
@@ -38,6 +61,14 @@ def commands_of(block):
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         yield command, shown
+
+
+def write_named(block, folder):
+    """Write the file that the first line of a block names, without that line; a block may have no name."""
+    named = FILE_NAME.match(block)
+    if named:
+        (folder / named[1]).parent.mkdir(parents=True, exist_ok=True)
+        (folder / named[1]).write_text(block[named.end() :], encoding="utf-8")
 
 
 def run_in_shell(command, folder, last_code):
@@ -54,15 +85,63 @@ def run_in_shell(command, folder, last_code):
 def test_what_a_page_shows_is_what_happens(page, tmp_path):
     code = 0
     for language, block in BLOCK.findall(read(page)):
-        named = re.match(r"# ([\w/.-]+\.ya?ml)\n", block)
-        if language == "yaml" and named:
-            (tmp_path / named[1]).parent.mkdir(parents=True, exist_ok=True)
-            # the first line names the file and is not part of it
-            (tmp_path / named[1]).write_text(block.partition("\n")[2], encoding="utf-8")
+        if language in {"yaml", "python"}:
+            write_named(block, tmp_path)
         elif language == "console":
             for command, shown in commands_of(block):
                 code, out = run_in_shell(command, tmp_path, code)
                 assert masked(out) == masked(shown), command
+
+
+def test_every_example_of_the_language_is_valid(tmp_path):
+    for _, block in BLOCK.findall(read(LANGUAGE)):
+        write_named(block, tmp_path)
+    code, out = run_in_shell("crewflow validate --strict", tmp_path, 0)
+    assert code == 0, out
+
+
+def test_every_example_of_the_language_is_applied():
+    blocks = BLOCK.findall(read(LANGUAGE))
+    named = {word for _, block in blocks for word in re.findall(r"\A# workflows/([\w-]+)\.yaml\n", block)}
+    shown = "".join(block for language, block in blocks if language == "console")
+    default = re.search(r"^default_workflow: (\w+)$", read(LANGUAGE), re.MULTILINE)[1]
+    assert named
+    assert named == {
+        name or default for name in re.findall(r"^\$ crewflow apply ?((?!-)[\w-]*)", shown, re.MULTILINE)
+    }
+
+
+def test_every_key_of_the_schemas_is_in_the_section_of_its_level():
+    for kind in KINDS:
+        for level, keys in levels_of(schema(kind)).items():
+            text = section(LANGUAGE, SECTIONS[level])
+            assert [key for key in keys if f"`{key}`" not in text] == [], f"{kind}: {level}"
+
+
+def test_every_word_that_a_key_takes_is_in_the_reference():
+    page = read(LANGUAGE)
+    step = schema("workflow")["$defs"]["step"]["properties"]
+    retry = schema("workflow")["$defs"]["retry"]["properties"]
+    words = [
+        *schema("workflow")["properties"]["on_failure"]["enum"],
+        *schema("workflow")["$defs"]["typeWord"]["enum"],
+        *retry["backoff"]["enum"],
+        *step["matrix"]["properties"],
+    ]
+    assert [word for word in words if f"`{word}`" not in page] == []
+
+
+def test_every_name_and_filter_of_expressions_is_in_the_reference():
+    page = read(LANGUAGE)
+    names = [
+        *(f"run.{name}" for name in references.RUN_NAMES),
+        *(f"attempt.{name}" for name in references.ATTEMPT_NAMES),
+        *(name for name in references.STEP_NAMES if name not in {"outputs", "artifacts"}),
+        "outputs.<name>",
+        "artifacts.<name>",
+        *filters.PARAMETERS,
+    ]
+    assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_the_make_targets_that_the_readme_names_exist():
@@ -74,20 +153,18 @@ def test_the_make_targets_that_the_readme_names_exist():
 
 
 def test_the_table_of_exit_codes_is_the_one_in_the_code():
-    section = read(ROOT / "docs" / "reference.md").partition("## Exit codes")[2].partition("\n## ")[0]
-    assert {int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)} == set(
-        map(int, ExitCode)
-    )
+    text = section(REFERENCE, "Exit codes")
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == set(map(int, ExitCode))
 
 
 def test_every_command_is_in_the_reference():
-    section = read(ROOT / "docs" / "reference.md").partition("## Commands")[2].partition("\n## ")[0]
-    assert set(re.findall(r"`crewflow (\w+)", section)) == set(COMMANDS)
+    text = section(REFERENCE, "Commands")
+    assert set(re.findall(r"`crewflow (\w+)", text)) == set(COMMANDS)
 
 
 def test_what_is_refused_is_listed_whole():
-    section = read(ROOT / "docs" / "reference.md").partition("## What this version refuses")[2]
-    rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", section, re.MULTILINE))
+    text = section(REFERENCE, "What this version refuses")
+    rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", text, re.MULTILINE))
     listed = {where: set(re.findall(r"`([^`]+)`", row)) for where, row in rows.items()}
     for level, keys in NOT_BUILT.items():
         assert listed[level] == set(keys), level

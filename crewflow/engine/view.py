@@ -153,7 +153,9 @@ def _path_or_list(patterns: tuple[Text, ...], paths: list[str]) -> str | list[st
     literal = len(patterns) == 1 and not any(letter in _written(patterns[0]) for letter in "*?[{!")
     if not literal:
         return paths
-    return paths[0] if len(paths) == 1 else posixpath.commonpath(paths)  # a folder is the files in it
+    if isinstance(patterns[0], str):
+        return posixpath.normpath(patterns[0])  # a folder stands for the files in it
+    return paths[0] if len(paths) == 1 else posixpath.commonpath(paths)
 
 
 def _written(text: Text) -> str:
