@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -42,6 +43,8 @@ def _apply(
     jobs: int | None,
     on_failure: str | None,
 ) -> int:
+    # modules, nodes and plan stay: looking at them again and again would only cost time
+    gc.disable()
     from crewflow.commands.crew import crewed  # noqa: PLC0415  (the keeper is forked first)
     from crewflow.commands.project import choose, compile_chosen  # noqa: PLC0415  (as above)
     from crewflow.engine.apply import begin_run  # noqa: PLC0415  (as above)
@@ -53,6 +56,8 @@ def _apply(
     if on_failure is not None:
         plan = replace(plan, on_failure=OnFailure(on_failure))
     state = open_state(chosen.project.root)
+    gc.freeze()
+    gc.enable()
     with crewed(console, chosen.project.root, state, jobs or os.cpu_count() or 1, keeper) as crew:
         begin_run(plan, crew.setting)
         return int(crew.finish())

@@ -108,6 +108,8 @@ def _text(text: Any, resolve: Resolve) -> str:
 
 
 def _folder(project: str, cwd: str) -> str:
+    if not cwd:
+        return project
     folder = os.path.normpath(os.path.join(project, cwd))
     if os.path.isabs(cwd) or os.path.commonpath([project, folder]) != project:
         raise RenderError(f"`cwd` must stay in the project, and `{cwd}` does not")
