@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crewflow.errors import Note, Severity
+from crewflow.spec.cautions import caution_input, caution_step, caution_text
 from crewflow.spec.fields import Fields, inside_project
 from crewflow.spec.model import (
     Backoff,
@@ -30,7 +31,7 @@ from crewflow.spec.model import (
 )
 from crewflow.spec.scalars import spelling
 from crewflow.spec.values import declared_schema, fits, pattern_faults
-from crewflow.spec.words import quoted
+from crewflow.spec.words import PERMISSIVE_BOOLEANS, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,6 +74,7 @@ def build_workflow(
         shipped: it comes with crewflow.
     """
     fields = Fields(document)
+    caution_text(fields, ("env",), data.get("env"))
     merged = _defaults(fields, data.get("defaults", {}), defaults)
     workflow = Workflow(
         name=data.get("name", ""),
@@ -195,6 +197,7 @@ def _same_id(fields: Fields, path: Path, first: Path) -> None:
 def _step(fields: Fields, path: Path, given: dict[str, Any], defaults: Defaults) -> Step:
     matrix = given.get("matrix")
     get = given.get
+    caution_step(fields, path, given)
     return Step(
         id=str(path[-1]),
         path=path,
@@ -254,6 +257,10 @@ def _condition(fields: Fields, path: Path, given: Any) -> str | None:
     if given is None:
         return None
     text = spelling(given).strip()
+    if text.lower() in PERMISSIVE_BOOLEANS:
+        message = f"`if` must be true, false or an expression, not the text {quoted(text)}"
+        fields.fault("CF104", path, message, f"write `{PERMISSIVE_BOOLEANS[text.lower()]}`")
+        return None
     if text.startswith("${{") and text.endswith("}}"):
         text = text[3:-2].strip()
     if "${{" in text:
@@ -347,7 +354,7 @@ def _patterns(fields: Fields, path: Path, given: str | list[str]) -> tuple[Text,
 
 
 def _relative(fields: Fields, path: Path, given: str) -> Text:
-    inside_project(fields, path, given)
+    inside_project(fields, path, given, "dist/app.tgz" if "artifacts" in path[2:] else "src")
     return fields.text(path, given)
 
 
@@ -362,9 +369,10 @@ def _input(fields: Fields, name: str, given: dict[str, Any]) -> InputSpec:
     for place in pattern_faults(path, given):
         hint = "put `\\` before a special character that is meant as text"
         fields.fault("CF104", place, "`pattern` is no regular expression", hint)
+    caution_input(fields, path, given)
     wanted = declared_schema(given)
     has_default = "default" in given
-    if has_default:
+    if has_default and given == fields.source.data["inputs"][name]:  # else its type is not known
         _fitting(fields, (*path, "default"), given["default"], wanted)
     return InputSpec(
         name=name,

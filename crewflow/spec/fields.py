@@ -46,21 +46,39 @@ class Fields:
         notes += self.source.use_notes(path)
         self._keep(self.source.problem(rule, place, message, hint, notes=notes, severity=severity))
 
+    def fault_in(
+        self,
+        rule: str,
+        path: Path,
+        where: tuple[int, int],
+        message: str,
+        hint: str | None,
+        *,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Keep a problem with a part of the text at `path`: `where` is its offset and its length."""
+        place, notes = self.source.within(path, *where), self.source.use_notes(path)
+        self._keep(self.source.problem(rule, place, message, hint, notes=notes, severity=severity))
+
     def text(self, path: Path, value: Any) -> Text:
-        """Text that may hold expressions; numbers and booleans as they were written."""
+        """Text that may hold expressions; numbers and booleans as they were written.
+
+        An expression that is faulty is left out, so that the others are still checked.
+        """
         text = spelling(value)
         if _OPEN not in text:
             return text
         from crewflow.spec.expression import ExpressionFault  # noqa: PLC0415  # only if there are expressions
         from crewflow.spec.template import parse_text  # noqa: PLC0415  # as above
 
-        try:
-            return parse_text(text)
-        except ExpressionFault as fault:
-            place = self.source.within(path, fault.offset, fault.length)
-            notes = self.source.use_notes(path)
-            self._keep(self.source.problem("CF110", place, fault.message, fault.hint, notes=notes))
-            return ""
+        left: str | None = text
+        while left is not None and _OPEN in left:
+            try:
+                return parse_text(left)
+            except ExpressionFault as fault:
+                self.fault_in("CF110", path, (fault.offset, fault.length), fault.message, fault.hint)
+                left = _without(left, fault.offset)
+        return ""
 
     def texts(self, path: Path, values: dict[str, Any]) -> dict[str, Text]:
         """A mapping of names to text."""
@@ -95,12 +113,19 @@ class Fields:
             self.problems.append(problem)
 
 
-def inside_project(fields: Fields, path: Path, text: str) -> None:
-    """Refuse a path or pattern that is plainly not inside the project."""
+def _without(text: str, offset: int) -> str | None:
+    """The text with blanks for the expression around `offset`, so that places stay; None if it has no end."""
+    start = text.rfind(_OPEN, 0, offset + len(_OPEN))
+    end = text.find("}}", offset) + 2
+    return None if start < 0 or end <= offset else text[:start] + " " * (end - start) + text[end:]
+
+
+def inside_project(fields: Fields, path: Path, text: str, example: str) -> None:
+    """Refuse a path or pattern that is plainly not inside the project; `example` is one that is."""
     if text.startswith(("/", "~")):
         message = f"{quoted(text)} is not relative to the project"
     elif posixpath.normpath(text).split("/")[0] == "..":
         message = f"{quoted(text)} leads out of the project"
     else:
         return
-    fields.fault("CF104", path, message, "write a path relative to the project, such as `src`")
+    fields.fault("CF104", path, message, f"write a path relative to the project, such as `{example}`")

@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crewflow.spec.suggest import did_you_mean
-from crewflow.spec.words import KINDS, NOT_BUILT, kind_of_value, not_available, quoted
+from crewflow.spec.words import KINDS, NOT_BUILT, beginning, kind_of_value, not_available, quoted
 
 if TYPE_CHECKING:
     from crewflow.errors import Problem
     from crewflow.spec.source import Document
 
+_GITHUB = "the document has no `kind`; this looks like a GitHub Actions workflow"
+_FROM_GITHUB = (
+    "begin with `kind: workflow`, and make each `run` in `jobs` a step of `steps`; "
+    "there are no triggers: `crewflow apply` starts it"
+)
+
 
 def kind_of(document: Document) -> tuple[str | None, Problem | None]:
     """The kind of a document that this version reads, or why it has none."""
     if "kind" not in document.data:
+        if {"on", "jobs"} <= document.data.keys():
+            return None, document.problem("CF107", document.place(()), _GITHUB, _FROM_GITHUB)
         message = "the document has no `kind`"
         return None, document.problem("CF107", document.place(()), message, _guess(document))
     kind = document.data["kind"]
@@ -24,8 +32,8 @@ def kind_of(document: Document) -> tuple[str | None, Problem | None]:
 
 
 def _guess(document: Document) -> str:
-    looks_like = "project" if "default_workflow" in document.data or "paths" in document.data else "workflow"
-    return f"begin with `kind: {looks_like}`"
+    settings = "default_workflow" in document.data or "paths" in document.data
+    return "begin with `kind: project`" if settings else beginning(document.file)
 
 
 def _refused(document: Document, kind: object) -> Problem:

@@ -2,7 +2,8 @@
 
 `compose` reads a whole stream. What is wrong but can be read over (a duplicate key, a tag) is
 collected; what ends the reading (bad syntax, a budget) ends it for the rest of the file, and the
-documents that stand before are kept.
+documents that stand before are kept. Bad syntax that is plainly text without its quotes is told, and read
+over: the text is read again with other characters in that place, so that all places stay right.
 
 The parser's events are used instead of its nodes for three reasons: an alias keeps the place where it
 stands, nothing here or in the C library recurses, and depth is refused while it is being read.
@@ -28,12 +29,14 @@ from yaml.events import (
 from crewflow.errors import Note, Problem
 from crewflow.spec.lines import MAX_DEPTH
 from crewflow.spec.scalars import ScalarFault, SpelledFloat, SpelledInt, resolve
-from crewflow.spec.syntax import syntax_problem
+from crewflow.spec.syntax import NEGATION, negation_hint, odd_indent, repair, syntax_problem
 
 if TYPE_CHECKING:
     from crewflow.spec.lines import Lines
 
 MAX_NODES = 1_000_000
+_MOST_READINGS = 10
+_LONGEST_READ_AGAIN = 200_000  # characters
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _MERGE = "<<"
@@ -136,14 +139,36 @@ def target(node: Node) -> Node:
 
 def compose(lines: Lines) -> tuple[list[Composed], list[Problem]]:
     """Read every document of a file. See the head of this module for what is kept when one is bad."""
-    composer = _Composer(lines)
+    text, told = lines.text, list[Problem]()
+    kept: _Composer | None = None
+    while True:
+        composer = _Composer(lines)
+        problem = _read(composer, text)
+        told += [problem] if problem else []
+        mended = repair(lines, problem) if problem and _may_go_on(text, told) else None
+        if mended is None:
+            kept = kept or composer
+            return kept.documents, kept.problems + told
+        start, end, as_meant = mended
+        kept = kept if as_meant else kept or composer
+        text = text[:start] + "_" * (end - start) + text[end:]
+
+
+def _read(composer: _Composer, text: str) -> Problem | None:
+    """Read a text to its end, or to the problem that ends the reading."""
     try:
-        composer.read(_Loader(lines.text))
+        composer.read(_Loader(text))
     except yaml.MarkedYAMLError as error:
-        composer.problems.append(syntax_problem(lines, error))
+        return syntax_problem(composer.lines, error)
     except _StopReading as stop:
-        composer.problems.append(stop.problem)
-    return composer.documents, composer.problems
+        return stop.problem
+    return None
+
+
+def _may_go_on(text: str, told: list[Problem]) -> bool:
+    """Whether one more reading costs little, and the last one came further than that before it."""
+    again = len(told) > 1 and told[-1].place <= told[-2].place
+    return len(told) < _MOST_READINGS and len(text) <= _LONGEST_READ_AGAIN and not again
 
 
 class _StopReading(Exception):  # noqa: N818  # it stops the reading; the fault is the problem in it
@@ -194,10 +219,20 @@ class _Composer:
             self.documents.append(Composed(self.root, spelled=self.spelled))
 
     def scalar(self, event: Any) -> None:
+        if event.tag is not None and event.tag.startswith("!") and self.is_condition():
+            hint = negation_hint(event.tag[1:] or event.value)
+            self.fault("CF009", Scalar(event, None), NEGATION, hint)
+            self.add(Scalar(event, data=True), event)  # any value that an `if` may have
+            return
         is_text = event.tag is not None and self.check_tag(event, text_is_fine=True)
         is_plain = event.implicit[0] or (event.tag is not None and not is_text)
         value = self.resolved(event) if is_plain and not is_text else event.value
         self.add(Scalar(event, value), event)
+
+    def is_condition(self) -> bool:
+        """Whether the value that comes next is that of an `if`."""
+        parent = self.stack[-1] if self.stack else None
+        return isinstance(parent, Mapping) and parent.key is not None and parent.key.data == "if"
 
     def resolved(self, event: Any) -> Any:
         try:
@@ -278,6 +313,8 @@ class _Composer:
 
     def pair(self, parent: Mapping, key: Node, value: Node) -> None:
         name = key.data
+        if type(name) is str and name[:1] > "\x7f" and _is_plain(key):
+            self.odd_indent(key)
         if type(name) is not str:
             self.fault("CF003", key, "keys must be text", "quote it")
         elif name == _MERGE and key.event.style != "'" and _is_plain(key):
@@ -287,6 +324,11 @@ class _Composer:
         else:
             parent.entries[name] = (key, value, None)
             parent.data[name] = value.data
+
+    def odd_indent(self, key: Node) -> None:
+        problem = odd_indent(self.lines, key.start)
+        if problem is not None:
+            raise _StopReading(problem)
 
     def duplicate(self, parent: Mapping, key: Node, name: str) -> None:
         first = parent.entries[name][0]

@@ -7,17 +7,15 @@ editors show too) says what a value must be; where there is none, its `type` doe
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crewflow.spec.durations import duration_fault
+from crewflow.spec.hints import enum_hint, near_key, pattern_hint, type_hint
 from crewflow.spec.suggest import nearest
 from crewflow.spec.words import (
-    FAILURE_CLASSES,
     NOT_BUILT,
     SAYS_WHAT_RUNS,
-    TYPE_NAMES,
     built_later,
     foreign,
     kind_of_value,
@@ -90,6 +88,8 @@ def say(error: Any, levels: Levels) -> Iterator[Said]:
     if "propertyNames" in error.absolute_schema_path:
         yield _bad_name(error, path)
         return
+    if error.validator == "type" and "enum" in _schema(error) and _is_scalar(error.instance):
+        return  # the words that are allowed are told about
     speaker = _SPEAKERS.get(str(error.validator), _say_value)
     yield from speaker(error, path, levels)
 
@@ -131,14 +131,14 @@ def _say_unknown_keys(error: Any, path: Path, levels: Levels) -> Iterator[Said]:
     known = list(_schema(error).get("properties", {}))
     for key in error.instance:
         if key not in known and not key.startswith("x-"):
-            yield _unknown_key(level, key, (*path, key), known, levels)
+            yield _unknown_key(level, key, error.instance[key], (*path, key), known, levels)
 
 
-def _unknown_key(level: str, key: str, path: Path, known: list[str], levels: Levels) -> Said:
+def _unknown_key(level: str, key: str, value: Any, path: Path, known: list[str], levels: Levels) -> Said:
     """The first answer that fits: a later version, another tool, another place, a typing mistake."""
     if built_later(level, key):
         return Said("CF102", path, not_available(quoted(key)), None, at_key=True, prune=path)
-    answer = foreign(level, key)
+    answer = foreign(level, key, value)
     if answer is not None:
         return Said("CF112", path, f"{quoted(key)} is not a key of crewflow", answer, at_key=True, prune=path)
     elsewhere = [other for other, keys in levels.items() if key in keys and other in _LEVEL_PLACES]
@@ -152,7 +152,7 @@ def _unknown_key(level: str, key: str, path: Path, known: list[str], levels: Lev
 
 
 def _key_hint(key: str, known: list[str]) -> str:
-    near = nearest(key, known)
+    near = near_key(key, known)
     return f"did you mean `{near}`?" if near else "the keys here are " + ", ".join(known)
 
 
@@ -205,38 +205,18 @@ def _say_type(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
         yield Said("CF103", path, message, f"give it {wanted}, or remove it", prune=path)
     else:
         message = f"{subject(path)} must be {wanted}, not {kind_of_value(value)}"
-        yield Said("CF103", path, message, _type_hint(error), prune=path)
-
-
-def _type_hint(error: Any) -> str | None:
-    types, value = _types(_schema(error)), error.instance
-    if "object" in types and isinstance(value, list) and value:
-        steps = error.absolute_path[-1] in {"steps", "finally"}
-        return "write `build:` in place of `- id: build`" if steps else "remove the `-` before its keys"
-    if types == ["boolean"]:
-        return "write `true` or `false`"
-    if isinstance(value, str) and value.isdigit() and {"integer", "number"} & set(types):
-        return "remove the quotes"
-    if "string" in types and isinstance(value, bool | int | float):
-        return "quote it"
-    return None
+        hint = type_hint(path, value, _types(_schema(error)), wanted)
+        yield Said("CF103", path, message, hint, prune=path)
 
 
 def _say_enum(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
-    if isinstance(error.instance, dict | list) or error.instance is None:
+    if not _is_scalar(error.instance):
         return  # its type has been told about
     allowed = [quoted(str(value)) for value in error.validator_value]
     wanted = allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
     message = f"{subject(path)} must be {wanted}, not {kind_of_value(error.instance)}"
     known = [str(value) for value in error.validator_value]
-    near = _nearest_type(str(error.instance), known) or nearest(str(error.instance), known)
-    yield Said("CF104", path, message[:280], f"did you mean `{near}`?" if near else None, prune=path)
-
-
-def _nearest_type(word: str, known: list[str]) -> str | None:
-    """The type word that a word of a programming language means, where type words are wanted."""
-    meant = TYPE_NAMES.get(word.lower())
-    return meant if meant in known else None
+    yield Said("CF104", path, message[:280], enum_hint(path, error.instance, known), prune=path)
 
 
 def _say_pattern(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
@@ -249,22 +229,7 @@ def _say_pattern(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
         yield Said("CF104", path, f"{subject(path)} is empty", f"give it {wanted}", prune=path)
         return
     message = f"{subject(path)} must be {wanted}, not {kind_of_value(value)}"
-    yield Said("CF104", path, message, _pattern_hint(wanted, value), prune=path)
-
-
-def _pattern_hint(wanted: str, value: str) -> str | None:
-    words = [word for word in re.split(r"[,\s]+", value) if word]
-    if "list of ids" in wanted and len(words) > 1:
-        return f"write a list: `[{', '.join(words)}]`"[:200]
-    if "failure class" in wanted:
-        near = nearest(value, FAILURE_CLASSES)
-        return f"did you mean `{near}`?" if near else None
-    if "type word" in wanted:
-        near = _nearest_type(value, list(_TYPE_WORDS)) or nearest(value, _TYPE_WORDS)
-        return f"did you mean `{near}`?" if near else None
-    if "expression" in wanted:
-        return "an expression stands in `${{ }}`"
-    return None
+    yield Said("CF104", path, message, pattern_hint(path, value, wanted), prune=path)
 
 
 def _say_value(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
@@ -283,6 +248,10 @@ def _is_duration(error: Any) -> bool:
 def _duration(error: Any, path: Path) -> Said:
     fault = duration_fault(error.instance)
     return Said("CF108", path, f"{subject(path)} {fault.message}", fault.hint, prune=path)
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is not None and not isinstance(value, dict | list)
 
 
 def _schema(error: Any) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from crewflow.errors import Note, Place, Problem, Severity
 from crewflow.spec.lines import Lines, decode
 from crewflow.spec.nodes import Alias, Composed, Mapping, Node, Scalar, Sequence, compose, target
 from crewflow.spec.scalars import plain
+from crewflow.spec.syntax import missing_space
+from crewflow.spec.words import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +147,7 @@ def read_documents(file: str, data: bytes) -> tuple[tuple[Document, ...], tuple[
     with collector_off():
         composed, problems = compose(lines)
     if not composed and not problems:
-        problems = [lines.problem("CF006", 0, 0, "the file is empty", "begin with `kind: workflow`")]
+        problems = [lines.problem("CF006", 0, 0, "the file is empty", beginning(file))]
     problems += [_not_a_mapping(lines, item.root) for item in composed if type(item.root.data) is not dict]
     good = tuple(Document(lines, item) for item in composed if type(item.root.data) is dict)
     return good, tuple(problems)
@@ -168,7 +170,8 @@ def _not_a_mapping(lines: Lines, root: Node) -> Problem:
         message = "the document is empty"
     else:
         message = f"expected a mapping, found {_KIND_WORDS.get(type(root.data), 'a number')}"
-    return lines.problem("CF006", root.start, root.end, message, "begin with `kind: workflow`")
+    hint = (isinstance(root.data, str) and missing_space(root.data)) or beginning(lines.file)
+    return lines.problem("CF006", root.start, root.end, message, hint)
 
 
 def _child(node: Node, part: str | int) -> tuple[Node | None, Node, Node | None] | None:
@@ -182,7 +185,7 @@ def _child(node: Node, part: str | int) -> tuple[Node | None, Node, Node | None]
 def _skip_properties(text: str, node: Node) -> int:
     """The index of the value itself, behind its anchor and tag."""
     start = node.start
-    if isinstance(node, Alias):
+    if isinstance(node, Alias) or (isinstance(node, Scalar) and node.event.value == ""):
         return start
     while text[start : start + 1] in {"&", "!"}:
         while start < len(text) and not text[start].isspace():

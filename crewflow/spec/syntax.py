@@ -6,10 +6,12 @@ The parser's sentences are matched by their beginning; one that is not in the ta
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from crewflow.errors import Note, Problem
 from crewflow.spec.lines import MAX_DEPTH
+from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +20,18 @@ if TYPE_CHECKING:
 
     from crewflow.spec.lines import Lines
 
+NEGATION = "`!` begins a tag in YAML, and is no operator"
+
 _QUOTE = "quote the text, or put it on its own lines after `|`"
 _INDENT = "lines of one mapping or list begin in the same column"
+_NO_COLON = "the key has no `:`"
+_SECOND_COLON = "a second `: ` in one line of unquoted text"
+_BARE_EXPRESSION = "a `${{ }}` without quotes inside `[ ]` or `{ }`"
+_BAD_BEGINNING = "a value may not begin with"
+
+_ODD_INDENT = re.compile("^[ \t]*([\xa0\u1680\u2000-\u200b\u202f\u205f\u3000])")
+_NEGATION = re.compile(r"\bif:[ \t]+!([^\s,}]*)")
+_NO_SPACE = re.compile(r"[ \t]*(?:- +)?([A-Za-z_][A-Za-z0-9_-]*):(?!//)([^ \t\r\n].*)")
 
 # (what the parser says, message, hint, whether the fault is where the construct begins)
 _WORDS: tuple[tuple[str, str, str | None, bool], ...] = (
@@ -29,7 +41,7 @@ _WORDS: tuple[tuple[str, str, str | None, bool], ...] = (
     ("did not find expected ',' or '}'", "the mapping is not closed", "a `,` or `}` is missing", True),
     ("found unexpected end of stream", "the quoted text is not closed", "a quote is missing", True),
     ("found unexpected document indicator", "the quoted text is not closed", "a quote is missing", True),
-    ("could not find expected ':'", "the key has no `:`", "write `key: value`, or indent the text", True),
+    ("could not find expected ':'", _NO_COLON, "write `key: value`, or indent the text", True),
     ("found unknown escape character", "this escape is not known in double quotes",
      "use single quotes, or write `\\\\` for a backslash", False),
     ("did not find expected hexdecimal number", "this escape is not complete",
@@ -61,10 +73,75 @@ def syntax_problem(lines: Lines, error: MarkedYAMLError) -> Problem:
     said = error.problem or ""
     if lines.text[index : index + 1] == "\t":
         return _tab(lines, index)
+    known = odd_indent(lines, index) or _negation(lines, index)
+    if known is None and said.startswith("did not find expected ',' or "):
+        known = _bare_expression(lines, index)
+    if known is not None:
+        return known
     for phrase, speak in _SPEAKERS.items():
         if phrase in said:
             return speak(lines, index)
     return _from_table(lines, error, index)
+
+
+def repair(lines: Lines, problem: Problem) -> tuple[int, int, bool] | None:
+    """The characters that could be any others for the text to be read on behind a fault; None if it cannot.
+
+    The third value tells whether what is read then is what was meant, but for those characters.
+    """
+    index = lines.line_start(problem.place.line) + problem.place.column - 1
+    if problem.message == _BARE_EXPRESSION:
+        end = lines.text.find("}}", index) + 2
+        return None if end < index or "\n" in lines.text[index:end] else (index, end, False)
+    if problem.message == _SECOND_COLON or problem.message.startswith(_BAD_BEGINNING):
+        return index, index + 1, True
+    return None
+
+
+def missing_space(text: str) -> str | None:
+    """The hint for text that was meant to be a key and its value, such as `run:echo`."""
+    match = _NO_SPACE.match(text)
+    return match and f"a space is missing after `:`; {_spaced(match)}"
+
+
+def negation_hint(negated: str) -> str:
+    """What to write in place of `!` and what it negates."""
+    return f"write {quoted(f'not {negated}')}" if negated else "write `not`"
+
+
+def odd_indent(lines: Lines, index: int) -> Problem | None:
+    """The problem of a line whose indentation holds a space that is none to YAML; None if it does not."""
+    line = lines.place(index, index).line
+    match = _ODD_INDENT.match(lines.line_text(line) or "")
+    if match is None:
+        return None
+    import unicodedata  # noqa: PLC0415  # seldom needed
+
+    name = unicodedata.name(match[1], "character").lower()
+    start = lines.line_start(line) + match.start(1)
+    message = f"a {name} (U+{ord(match[1]):04X}) stands in the indentation"
+    return lines.problem("CF005", start, start + 1, message, "indent with plain spaces")
+
+
+def _negation(lines: Lines, index: int) -> Problem | None:
+    start = lines.line_start(lines.place(index, index).line)
+    match = _NEGATION.search(lines.text, start, index)
+    if match is None:
+        return None
+    at = match.start(1) - 1
+    return lines.problem("CF009", at, at + 1, NEGATION, negation_hint(match[1]))
+
+
+def _bare_expression(lines: Lines, index: int) -> Problem | None:
+    """The problem of `[a, ${{ b }}]`: the parser stops at the brace behind the `$`."""
+    line = lines.place(index, index).line
+    rest = (lines.line_text(line) or "")[max(index - lines.line_start(line) - 1, 0) :]
+    before, found, _ = rest.partition("${{")
+    if not found or {"'", '"'} & set(before):
+        return None
+    start = max(index - 1, lines.line_start(line)) + len(before)
+    hint = "quote text with `${{ }}` inside `[ ]` and `{ }`"
+    return lines.problem("CF001", start, start + 3, _BARE_EXPRESSION, hint)
 
 
 def _tab(lines: Lines, index: int) -> Problem:
@@ -78,7 +155,8 @@ def _too_deep(lines: Lines, index: int) -> Problem:
 
 
 def _beginning(lines: Lines, index: int) -> Problem:
-    message = f"a value may not begin with `{lines.text[index : index + 1]}`"
+    character = lines.text[index : index + 1]
+    message = f"{_BAD_BEGINNING} {'a backtick' if character == '`' else f'`{character}`'}"
     return lines.problem("CF001", index, index + 1, message, "quote the text")
 
 
@@ -92,11 +170,29 @@ def _no_value(lines: Lines, index: int) -> Problem:
 
 def _colon(lines: Lines, index: int) -> Problem:
     """Either a second `: ` in a line, or a key below text that is no key."""
-    start = lines.line_start(lines.place(index, index).line)
+    line = lines.place(index, index).line
+    start = lines.line_start(line)
     if ":" in lines.text[start:index] or not lines.text[:start].strip():
-        return lines.problem("CF001", index, index + 1, "a second `: ` in one line of unquoted text", _QUOTE)
+        return lines.problem("CF001", index, index + 1, _SECOND_COLON, _QUOTE)
+    above = _no_space(lines, line - 1)
+    if above is not None:
+        return above
     hint = "a `:` is missing in the line above, or this line is indented too far"
     return lines.problem("CF001", index, index + 1, "a key may not follow unquoted text", hint)
+
+
+def _no_space(lines: Lines, line: int) -> Problem | None:
+    """The problem of a line such as `run:echo`."""
+    text = lines.line_text(line) or ""
+    match = _NO_SPACE.match(text)
+    if match is None:
+        return None
+    colon = lines.line_start(line) + match.end(1)
+    return lines.problem("CF001", colon, colon + 1, "a space is missing after `:`", _spaced(match))
+
+
+def _spaced(match: re.Match[str]) -> str:
+    return f"write {quoted(f'{match[1]}: {match[2]}')}"
 
 
 def _expected_key(lines: Lines, index: int) -> Problem:
@@ -123,6 +219,9 @@ def _worded(
     context: Any = error.context_mark
     if not at_start or context is None:
         return lines.problem("CF001", index, index + 1, message, hint)
+    unspaced = _no_space(lines, lines.place(context.index, context.index).line)
+    if unspaced is not None and message == _NO_COLON:
+        return unspaced
     problem = lines.problem("CF001", context.index, context.index + 1, message, hint)
     seen = Note(lines.place(index, index + 1), "noticed here")
     return Problem(problem.rule, problem.place, message, hint, notes=(seen,), source_line=problem.source_line)

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from crewflow.spec.find import PROJECT_FILES
 from crewflow.spec.scalars import spelling
 
 KINDS = ("workflow", "project")
 """What a document can be in this version."""
+
+PERMISSIVE_BOOLEANS = {
+    "yes": "true", "y": "true", "on": "true", "no": "false", "n": "false", "off": "false",
+}  # fmt: skip
+"""Words that other versions of YAML take for a boolean -> ours."""
 
 NOT_BUILT: dict[str, frozenset[str]] = {
     "kind": frozenset({"team", "agent", "schedule"}),
@@ -56,6 +62,12 @@ SAYS_WHAT_RUNS = frozenset({"run", "python", "prompt", "prompt_file", "workflow"
 
 _RETRY = "write `retry: {max_attempts: 3}`; the first attempt counts too"
 _TIMEOUT = "write `timeout: 10m`"
+_UNITS = {
+    "timeout-minutes": "m",
+    "timeout_minutes": "m",
+    "timeout_seconds": "s",
+    "activeDeadlineSeconds": "s",
+}
 _SCHEDULE = "there are no triggers in a workflow; start it with `crewflow apply`"
 _HERE = "steps run on this machine, with the programs that are on it"
 
@@ -72,6 +84,7 @@ _FOREIGN: dict[str, dict[str, str]] = {
         "parallelism": "max_parallel", "max-parallel": "max_parallel", "max_workers": "max_parallel",
         "onExit": "finally", "on_exit": "finally", "cleanup": "finally", "post": "finally",
         "ensure": "finally",
+        "permissions": "steps run with the rights of the user who starts the run",
         "runs-on": _HERE, "image": _HERE, "timeout-minutes": "write `defaults: {timeout: 10m}`",
     },
     "step": {
@@ -126,9 +139,19 @@ _FOREIGN: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-def foreign(level: str, key: str) -> str | None:
-    """What to write instead of a key of another tool; None for a key that is known from nowhere."""
+def beginning(file: str) -> str:
+    """How the document of a file of this name begins, as a hint."""
+    return f"begin with `kind: {'project' if file in PROJECT_FILES else 'workflow'}`"
+
+
+def foreign(level: str, key: str, value: Any = None) -> str | None:
+    """What to write instead of a key of another tool; None for a key that is known from nowhere.
+
+    A time that was given as a number is said with its unit.
+    """
     answer = _FOREIGN.get(level, {}).get(key)
+    if answer and key in _UNITS and isinstance(value, int | float) and not isinstance(value, bool):
+        answer = answer.replace("10m", f"{spelling(value)}{_UNITS[key]}")
     return answer if answer is None or " " in answer else f"write `{answer}`"
 
 
