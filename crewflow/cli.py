@@ -91,10 +91,10 @@ def run(words: Sequence[str]) -> int:
     console = Console(as_json=_wants_json(words))
     try:
         chosen = _parse(words)
+        if chosen is None:
+            return _finish(ExitCode.DONE)
         console = _console(chosen)
         return _finish(_call(chosen, console))
-    except SystemExit:  # argparse has shown its help
-        return _finish(ExitCode.DONE)
     except KeyboardInterrupt:
         return int(ExitCode.SIGINT)
     except Exception as error:  # noqa: BLE001  (the one boundary: a bug is told as one)
@@ -154,10 +154,13 @@ def _console(chosen: dict[str, Any]) -> Console:
 # --- parsing --------------------------------------------------------------------------------------
 
 
-def _parse(words: Sequence[str]) -> dict[str, Any]:
-    """The chosen command and its plain arguments. Raises UsageError."""
+def _parse(words: Sequence[str]) -> dict[str, Any] | None:
+    """The chosen command and its plain arguments; None if help was asked for. Raises UsageError."""
     command = _refuse_what_is_not_built(words)
-    namespace, rest = build_parser().parse_known_args(list(words))
+    try:
+        namespace, rest = build_parser().parse_known_args(list(words))
+    except SystemExit:
+        return None
     chosen = vars(namespace)
     parser: Parser = chosen.pop("parser")
     if rest:
@@ -269,7 +272,7 @@ def _show_problems(error: SpecError, console: Console) -> None:
     if console.as_json:
         _print_document(console, to_json(error.problems))
     else:
-        console.talk(to_text(error.problems, color=console.has_color(sys.stderr)).rstrip("\n"))
+        console.talk(to_text(error.problems, color=console.has_color(sys.stderr)))
 
 
 def _refuse_system(error: OSError, console: Console) -> ExitCode:

@@ -131,6 +131,7 @@ class Project:
             cwd=self.root,
             env={**self.env, **(env or {})},
             stdin=subprocess.DEVNULL,
+            bufsize=0,  # what is read line by line leaves nothing behind for `communicate`
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True, **more},
         )
         _started.append(process)
@@ -275,10 +276,12 @@ class Scripted:
             observe=self._observe,
         )
 
-    def _observe(self, run, machine):
+    def _observe(self, run, machine, past):
         self.paths = run
         self.machine = machine
         self.story = Story(run, machine, held=True)
+        for record in past:
+            self.story.see(record)
         return self
 
     def see(self, record):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crewflow.clock import SystemClock
 from crewflow.engine.apply import Setting
 from crewflow.engine.interrupts import EXIT_CODES, Interrupts
-from crewflow.errors import ExitCode
+from crewflow.errors import CrewflowError, ExitCode
 from crewflow.report.console import ReaderGoneError
 from crewflow.report.progress import Progress
 from crewflow.report.summary import show_summary, summary_document
@@ -18,7 +18,7 @@ from crewflow.run.states import RunState, TaskState
 from crewflow.state.story import Story
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from crewflow.engine.dispatch import Observer
     from crewflow.engine.executor import Executor
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from crewflow.report.console import Console
     from crewflow.run.machine import Machine
     from crewflow.state.paths import RunPaths
+    from crewflow.state.records import Record
 
 _BY_STATE = {
     RunState.SUCCEEDED: ExitCode.DONE,
@@ -36,12 +37,13 @@ _BY_STATE = {
 
 @dataclass
 class Crewed:
-    """One `apply` or `resume` under way."""
+    """One `apply` or `resume` under way. `notes` are said once the run has been taken up."""
 
     console: Console
     project: str
     keeper: Keeper | None
     interrupts: Interrupts
+    notes: tuple[str, ...] = ()
     story: Story | None = field(default=None)
     setting: Setting = field(init=False)
 
@@ -57,11 +59,15 @@ class Crewed:
         executor.hold(alive)
         return executor
 
-    def observe(self, run: RunPaths, machine: Machine) -> Observer:
+    def observe(self, run: RunPaths, machine: Machine, past: Sequence[Record]) -> Observer:
         """Say that the run exists, and follow it."""
         self.story = Story(run, machine, held=True)
+        for record in past:
+            self.story.see(record)
         if not self.console.quiet:
             self.console.talk(f"run {run.run_id} of `{machine.plan.workflow}`: {_extent(machine)}")
+            for note in self.notes:
+                self.console.talk(note)
         return Progress(self.story, self.console)
 
     def finish(self) -> ExitCode:
@@ -74,6 +80,12 @@ class Crewed:
             return EXIT_CODES[self.interrupts.first]
         return _BY_STATE[state]
 
+    def way_on(self) -> str | None:
+        """What to type once what ended the run in the middle is mended; None if it never began."""
+        if self.story is None:
+            return None
+        return f"once that is mended, `crewflow resume {self.story.run.run_id}` goes on"
+
     def _show_end(self, story: Story) -> None:
         if self.console.as_json:
             self.console.document(summary_document(story))
@@ -83,7 +95,9 @@ class Crewed:
 
 def _extent(machine: Machine) -> str:
     """How much is to be done, at most."""
-    done = sum(task.state is TaskState.SUCCEEDED for task in machine.tasks.values())
+    done = sum(
+        task.state is TaskState.SUCCEEDED and not task.step.planned.final for task in machine.tasks.values()
+    )
     kept = f" ({done:,} succeeded before)" if done else ""
     return f"{plural(len(machine.tasks), 'task')}{kept}, at most {machine.slots} at once"
 
@@ -102,4 +116,8 @@ def crewed(console: Console, project: str, state: str, slots: int, keeper: Keepe
             interrupts=interrupts,
             observe=crew.observe,
         )
-        yield crew
+        try:
+            yield crew
+        except CrewflowError as error:
+            error.hint = error.hint or crew.way_on()
+            raise

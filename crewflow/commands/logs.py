@@ -44,10 +44,11 @@ def _find_task(paths: RunPaths, wanted: str) -> str:
     """The id of a task; `test:3.11` is another way to write `test[3.11]`."""
     step, colon, leg = wanted.partition(":")
     known = tell_story(paths).tasks
-    for name in (wanted, f"{step}[{leg}]" if colon else wanted):
+    written_out = f"{step}[{leg}]" if colon else wanted
+    for name in (wanted, written_out):
         if name in known:
             return name
-    guess = nearest(wanted, known)
+    guess = nearest(written_out, known)
     hint = f"did you mean `{guess}`?" if guess else f"see `crewflow status {paths.run_id}`"
     raise UsageError(f"run `{paths.run_id}` has no task `{wanted}`", hint=hint)
 

@@ -36,23 +36,24 @@ def _resume(
 
     root = project_root(folder)
     paths = choose_run(folder, reference)
-    if not console.quiet:
-        _tell_what_changed(console, folder, paths)
     with crewed(console, root, open_state(root), jobs or os.cpu_count() or 1, keeper) as crew:
+        crew.notes = _what_changed(folder, paths)
         resume_run(paths, crew.setting)
         return int(crew.finish())
 
 
-def _tell_what_changed(console: Console, folder: str, paths: RunPaths) -> None:
-    """A run goes on with the plan it was begun with; say so where the files would now give another."""
+def _what_changed(folder: str, paths: RunPaths) -> tuple[str, ...]:
+    """A run goes on with the plan it was begun with: what to say where the files would now give another."""
     from crewflow.state.journal import read_journal  # noqa: PLC0415  (the keeper is forked first)
     from crewflow.state.replay import recorded_plan  # noqa: PLC0415  (as above)
 
     frozen, _ = recorded_plan(paths, read_journal(paths))
     if _is_current(folder, frozen):
-        return
-    console.talk(f"note: workflow `{frozen.workflow}` has changed since; this run goes on with its own plan")
-    console.talk(f"hint: `crewflow apply {frozen.workflow}` runs the new one")
+        return ()
+    return (
+        f"note: workflow `{frozen.workflow}` has changed since; this run goes on with its own plan",
+        f"hint: `crewflow apply {frozen.workflow}` runs the new one",
+    )
 
 
 def _is_current(folder: str, frozen: Plan) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from crewflow import durable
 from crewflow.engine.dispatch import Dispatch
 from crewflow.engine.results import bring_back, file_hash
 from crewflow.engine.snapshots import Snapshots
 from crewflow.engine.view import View
-from crewflow.errors import HeldError, UsageError
+from crewflow.errors import CrewflowError, HeldError, UsageError
 from crewflow.run.events import GenerationBegan
 from crewflow.run.machine import Machine
 from crewflow.run.states import RunState, TaskState
@@ -26,7 +26,7 @@ from crewflow.state.replay import recorded_plan, replay
 from crewflow.state.runs import create_run, new_run_id, plan_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from crewflow.clock import Clock
     from crewflow.engine.dispatch import Interrupts, Observer
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from crewflow.graph.plan import Plan
     from crewflow.state.journal import Reading
     from crewflow.state.paths import RunPaths
+    from crewflow.state.records import Record
 
 _PATIENCE_WITH_LEFTOVERS = 20.0  # seconds: the keeper's longest grace and some
 
@@ -53,8 +54,8 @@ class Setting:
     Attributes:
         project: absolute path of the project; `state`: of its state folder.
         slots: how many tasks may run at once, as far as the workflow's own limit allows.
-        observe: called with the run once it is recorded, before the first task; what it gives is told
-            of every record.
+        observe: called with the run and all its past records once the new generation is recorded, before
+            the first task; what it gives is told of every record from then on.
     """
 
     project: str
@@ -63,7 +64,7 @@ class Setting:
     crew: Crew
     clock: Clock
     interrupts: Interrupts
-    observe: Callable[[RunPaths, Machine], Observer]
+    observe: Callable[[RunPaths, Machine, Sequence[Record]], Observer]
 
 
 def begin_run(plan: Plan, setting: Setting) -> tuple[RunPaths, RunState]:
@@ -184,16 +185,16 @@ def _generation(
     number = past.generations + 1 if past else 1
     header = {"run": run.run_id, "workflow": machine.plan.workflow, "plan": plan, "slots": slots}
     lost = [task for task in machine.tasks.values() if task.state is TaskState.RUNNING]
-    with contextlib.closing(Journal.create(run, number, header, setting.clock, past)) as journal:
+    with _closing(Journal.create(run, number, header, setting.clock, past)) as journal:
         snapshots = Snapshots(run, machine, setting.clock)
-        observer = setting.observe(run, machine)
+        observer = setting.observe(run, machine, past.records if past else ())
         observer.see({"type": GENERATION, "ts": setting.clock.wall(), "generation": number, **_cut(past)})
         for task in lost:
             facts = {"task": task.task.id, "attempt": task.attempts}
             journal.append(codec.LOST, facts)
             observer.see({"type": codec.LOST, "ts": setting.clock.wall(), **facts})
         executor = setting.crew.executor(slots, run.alive)
-        with contextlib.closing(executor):
+        with _closing(executor):
             loop = Dispatch(
                 machine=machine,
                 view=view,
@@ -210,6 +211,25 @@ def _generation(
             state = loop.run(GenerationBegan(number))
         snapshots.write(journal.seq)
         return state
+
+
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+_AnyClosable = TypeVar("_AnyClosable", bound=_Closable)
+
+
+@contextlib.contextmanager
+def _closing(thing: _AnyClosable) -> Iterator[_AnyClosable]:
+    """As `contextlib.closing`, but that a failure of the close never hides the one that led to it."""
+    try:
+        yield thing
+    except BaseException:
+        with contextlib.suppress(CrewflowError):
+            thing.close()
+        raise
+    thing.close()
 
 
 def _cut(past: Reading | None) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """kill -9 of the engine and of workers, signals of a terminal, and what is left of it all: nothing."""
 
+import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -97,9 +99,10 @@ def test_at_no_time_are_there_two_copies_of_a_task(project, until):
         while ! test -e go; do sleep 0.02; done
         rmdir alone
         """
-    here = project(f"steps:\n  a:\n    run: |\n{script}".replace("\n        ", "\n      "))
+    here = project(f"steps:\n  a:\n    grace: 1s\n    run: |\n{script}".replace("\n        ", "\n      "))
     running = here.start("apply")
     until((here.root / "up").exists, process=running)
+    until(lambda: here.records("attempt.spawned"), process=running)
     [pid] = {r["pid"] for r in here.records("attempt.spawned")}
     kill(running)
     close(running)
@@ -116,9 +119,6 @@ def test_at_no_time_are_there_two_copies_of_a_task(project, until):
 
 @pytest.mark.case("C113")
 def test_a_process_that_has_the_id_of_a_dead_holder_by_now_is_left_alone(project):
-    import json  # noqa: PLC0415  (of this test alone)
-    import subprocess  # noqa: PLC0415  (as above)
-
     here = project("steps: {a: {run: 'test -e go'}}")
     here.run("apply")
     with subprocess.Popen(("sleep", "600")) as bystander:
@@ -169,7 +169,7 @@ def test_a_worker_that_is_killed_costs_its_attempt_and_nothing_else(project):
     text = """
         steps:
           a:
-            run: 'test "$CREWFLOW_ATTEMPT" = 2 || kill -9 $PPID; echo a >> done'
+            run: 'test "$CREWFLOW_ATTEMPT" = 2 || { kill -9 $PPID; exec sleep 600; }; echo a >> done'
             retry: {max_attempts: 2, delay: 0s}
           b: {run: 'echo b >> done'}
           c: {needs: a, run: 'echo c >> done'}

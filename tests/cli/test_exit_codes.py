@@ -1,6 +1,7 @@
 """Every exit code of the table, from real runs."""
 
 import os
+import resource
 import signal
 from pathlib import Path
 
@@ -8,16 +9,13 @@ import pytest
 
 from crewflow.clock import SystemClock
 from crewflow.errors import ExitCode
-from crewflow.state.journal import Journal
+from crewflow.state.journal import Journal, read_journal
 from crewflow.state.lease import acquire
-
-SEEN = set()
 
 
 def check(done, code):
     assert "Traceback" not in done.out + done.err
     assert done.code == code, done
-    SEEN.add(ExitCode(done.code))
     return done
 
 
@@ -98,6 +96,31 @@ def test_a_state_folder_that_cannot_be_written_stops_apply_before_the_first_task
     assert not (here.root / "ran").exists()
 
 
+@pytest.mark.case("C106")
+def test_a_disk_that_is_full_ends_the_run_with_the_path_and_resume_goes_on(project):
+    """A limit on the size of files stands for the disk; the journal meets it in the middle of the run."""
+    text = "".join(
+        f"  s{n}: {{run: 'echo {n} >> done'{f', needs: s{n - 1}' if n else ''}}}\n" for n in range(20)
+    )
+    here = project(f"steps:\n{text}")
+    limit = (6000, 6000)
+    done = check(
+        here.run("apply", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)),
+        ExitCode.STATE,
+    )
+    assert "events.1.jsonl`: no space left" in done.err
+    assert f"hint: once that is mended, `crewflow resume {here.run_ids[0]}` goes on" in done.err
+    before = here.lines("done")
+    assert 0 < len(before) < 20
+    assert here.status()["state"] == "interrupted"
+
+    check(here.run("resume"), ExitCode.DONE)
+    lines = here.lines("done")
+    assert lines[: len(before)] == before
+    assert sorted(map(int, set(lines))) == list(range(20))
+    assert len(lines) <= 21, "at most the one whose end could not be recorded ran twice"
+
+
 @pytest.mark.case("C109")
 @pytest.mark.parametrize("damage", ["plan.json", "events.1.jsonl"])
 @pytest.mark.parametrize("content", ["", '{"a":', '{"schema": 999}\n'])
@@ -124,8 +147,6 @@ def test_a_bug_is_told_as_one_with_a_file_that_has_its_story(project):
     here = project("steps: {a: {run: 'false'}}")
     here.run("apply")
     paths, clock = here.paths(), SystemClock()
-    from crewflow.state.journal import read_journal  # noqa: PLC0415  (of this test alone)
-
     reading = read_journal(paths)
     header = {name: reading.records[0][name] for name in ("run", "workflow", "plan", "slots")}
     lease = acquire(paths, purpose="run", clock=clock)
@@ -147,7 +168,8 @@ def test_a_bug_is_told_as_one_with_a_file_that_has_its_story(project):
 @pytest.mark.seed("fault 14")
 @pytest.mark.case("C085")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_signal_ends_the_run_politely_and_resume_goes_on(project, until, name):
+@pytest.mark.parametrize("executor", ["local", "inline"])
+def test_a_signal_ends_the_run_politely_and_resume_goes_on(project, until, name, executor):
     text = """
         steps:
           a: {run: 'echo a >> done'}
@@ -157,13 +179,12 @@ def test_a_signal_ends_the_run_politely_and_resume_goes_on(project, until, name)
           clean: {run: 'echo "clean ${{ run.state }}" >> done'}
         """
     here = project(text)
-    running = here.start("apply")
+    running = here.start("apply", "--executor", executor)
     until((here.root / "up").exists, process=running)
     os.kill(running.pid, signal.Signals[name])
     out, err = running.communicate(timeout=60)
 
     assert running.returncode == ExitCode[name], (out, err)
-    SEEN.add(ExitCode(running.returncode))
     assert here.states() == {"a": "succeeded", "b": "cancelled", "c": "cancelled", "clean": "succeeded"}
     assert here.status()["state"] == "cancelled"
     assert here.lines("done") == ["a", "clean cancelled"]

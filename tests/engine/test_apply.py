@@ -65,6 +65,15 @@ def test_resume_runs_again_what_did_not_succeed_and_finally(scripted):
     assert [a.number for a in run.executor.attempts] == [2, 1, 2]
 
 
+def test_what_was_made_before_a_resume_is_part_of_the_story_after_it(scripted):
+    text = "steps: {a: {run: 'true', artifacts: {o: o.txt}}, b: {needs: a, run: 'true'}}"
+    run = scripted(text)
+    run.apply((), {"a": made(run, "good"), "b": FAILED})
+
+    run.resume()
+    assert [artifact["path"] for artifact in run.story.artifacts()] == ["o.txt"]
+
+
 def test_a_run_that_succeeded_is_not_resumed(scripted):
     run = scripted(CHAIN).apply()
     with pytest.raises(UsageError, match="nothing is left to do"):
