@@ -88,6 +88,7 @@ NOT_BUILT_OPTIONS: Final = tuple(
 def run(words: Sequence[str]) -> int:
     """Run a command line; never raises. The exit code is that of the table in `docs/reference.md`."""
     open_missing_streams()
+    words = ["version"] if list(words) == ["--version"] else words
     console = Console(as_json=_wants_json(words))
     try:
         chosen = _parse(words)
@@ -181,14 +182,33 @@ def _refuse_what_is_not_built(words: Sequence[str]) -> str:
     if command == "runs" and rest[0]:
         _refuse_action(rest[0])
     if command and command not in COMMANDS:
-        hint = near(command, COMMANDS) or "`crewflow --help` lists what there is"
+        meant = _OTHER_WORDS.get(command)
+        known = f"did you mean `crewflow {meant}`?" if meant else near(command, COMMANDS)
+        hint = known or "`crewflow --help` lists what there is"
         raise UsageError(f"there is no command `{command}`", hint=hint)
     if not command and not {"-h", "--help"} & set(words):
-        raise UsageError("a command is missing", hint=_NO_COMMAND["--version" in words])
+        raise UsageError("a command is missing", hint="`crewflow --help` lists what there is")
     return command
 
 
-_NO_COMMAND: Final = ("`crewflow --help` lists what there is", "`crewflow version` prints the version")
+_OTHER_WORDS: Final = {
+    "run": "apply",
+    "start": "apply",
+    "exec": "apply",
+    "up": "apply",
+    "ls": "runs list",
+    "list": "runs list",
+    "history": "runs list",
+    "show": "status",
+    "ps": "status",
+    "log": "logs",
+    "check": "validate",
+    "lint": "validate",
+    "new": "init",
+    "create": "init",
+    "help": "--help",
+}
+"""What other tools call our commands."""
 
 
 def _refuse_action(action: str) -> None:

@@ -26,9 +26,9 @@ steps:
   greet:
     run: echo "hello, ${{ inputs.who }}"
     outputs: {greeting: {type: string, from: stdout}}
-  count:
+  repeat:
     needs: greet
-    run: [expr, length, "${{ steps.greet.outputs.greeting }}"]
+    run: [echo, "it said:", "${{ steps.greet.outputs.greeting }}"]
 """
 
 

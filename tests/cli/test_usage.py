@@ -111,7 +111,8 @@ def test_so_are_values_that_the_language_names(inside, words, name):
         (["aply"], "error: there is no command `aply`\nhint: did you mean `apply`?\n"),
         (["xyzzy"], "error: there is no command `xyzzy`\nhint: `crewflow --help` lists what there is\n"),
         ([], "error: a command is missing\nhint: `crewflow --help` lists what there is\n"),
-        (["--version"], "error: a command is missing\nhint: `crewflow version` prints the version\n"),
+        (["ls"], "error: there is no command `ls`\nhint: did you mean `crewflow runs list`?\n"),
+        (["run", "x"], "error: there is no command `run`\nhint: did you mean `crewflow apply`?\n"),
         (["runs"], "error: `ACTION` is missing\nhint: `crewflow runs --help` lists what there is\n"),
         (["runs", "lst"], "error: there is no `runs lst`\nhint: did you mean `list`?\n"),
         (
@@ -273,3 +274,8 @@ def test_faults_of_the_files_are_one_document_too(project):
     assert (done.code, done.err) == (3, "")
     assert done.json["schema_version"] == 1
     assert done.json["errors"] >= 1
+
+
+def test_the_version_can_be_asked_for_as_other_tools_are_asked(project):
+    here = project({})
+    assert here.run("--version").out == here.run("version").out
