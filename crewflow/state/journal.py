@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crewflow.state.paths import RunPaths
 
 NO_CHAIN = "00000000"
-_HINT = "nothing was changed; restore the file from a copy, or start again with `crewflow rerun`"
+_HINT = "nothing was changed; restore the file from a copy, or start again with `crewflow apply`"
 _SEGMENT = re.compile(r"events\.([1-9][0-9]{0,8})\.jsonl")
 
 

@@ -113,7 +113,7 @@ def load_plan_bytes(run: RunPaths, expected_hash: str, number: int = 1) -> bytes
     if found != expected_hash:
         raise StateError(
             f"`{path}` was changed: its sha256 is `{found}`, and the journal has `{expected_hash}`",
-            hint="restore it from a copy, or start a new run with `crewflow rerun`",
+            hint="restore it from a copy, or start a new run with `crewflow apply`",
         )
     return data
 
