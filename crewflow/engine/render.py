@@ -14,6 +14,7 @@ from crewflow.run.retry import is_among
 from crewflow.spec.durations import parse_duration
 from crewflow.spec.expression import RenderError, evaluate_condition, parse_expression
 from crewflow.spec.expression_values import described
+from crewflow.spec.patterns import WILD_HINT, is_wild, wild_value
 from crewflow.spec.template import Template, render, render_text, render_tree, text_form
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def render_attempt(task: Task, number: int, view: View, run: RunPaths, project: 
         grace=_seconds("grace", task.grace, resolve),
         outputs=task.outputs,
         artifacts={
-            name: tuple(_text(pattern, resolve) for pattern in patterns)
+            name: tuple(_pattern(pattern, resolve) for pattern in patterns)
             for name, patterns in task.artifacts.items()
         },
         keeps_stdout=task.keeps_stdout,
@@ -107,11 +108,25 @@ def _text(text: Any, resolve: Resolve) -> str:
     return text if isinstance(text, str) else render_text(text, resolve)
 
 
+def _pattern(pattern: Any, resolve: Resolve) -> str:
+    """A pattern with its values, which are literal text."""
+    if isinstance(pattern, str):
+        return pattern
+    pieces = [
+        part if isinstance(part, str) else render_text(Template((part,)), resolve) for part in pattern.parts
+    ]
+    for part, piece in zip(pattern.parts, pieces, strict=True):
+        if not isinstance(part, str) and is_wild(piece):
+            raise RenderError(f"{wild_value(piece)}; {WILD_HINT}")
+    return "".join(pieces)
+
+
 def _folder(project: str, cwd: str) -> str:
     if not cwd:
         return project
     folder = os.path.normpath(os.path.join(project, cwd))
-    if os.path.isabs(cwd) or os.path.commonpath([project, folder]) != project:
+    root = os.path.realpath(project)
+    if os.path.isabs(cwd) or os.path.commonpath([root, os.path.realpath(folder)]) != root:
         raise RenderError(f"`cwd` must stay in the project, and `{cwd}` does not")
     return folder
 

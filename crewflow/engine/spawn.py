@@ -50,12 +50,20 @@ def fresh_folder(folder: str) -> None:
 
 def _make_folder(folder: str) -> None:
     # the task's own folder is new in most attempts, so it is made first and not found missing first
-    _make_private(os.path.dirname(folder))
+    task = os.path.dirname(folder)
+    _refuse_link(os.path.dirname(task))
+    _make_private(task)
+    _refuse_link(task)
     try:
         os.mkdir(folder, 0o700)
     except FileExistsError:
         shutil.rmtree(folder)
         os.mkdir(folder, 0o700)
+
+
+def _refuse_link(folder: str) -> None:
+    if os.path.islink(folder):
+        raise OSError(errno.ELOOP, "a symbolic link stands in its place", folder)
 
 
 def _make_private(folder: str) -> None:

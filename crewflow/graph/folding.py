@@ -17,6 +17,7 @@ from crewflow.spec.durations import DurationFault, parse_duration
 from crewflow.spec.expression import Expression, evaluate_condition
 from crewflow.spec.expression_values import described
 from crewflow.spec.lookup import look_up
+from crewflow.spec.patterns import WILD_HINT, is_wild, wild_value
 from crewflow.spec.template import RenderError, Template, Text, fold, text_form
 from crewflow.spec.words import quoted
 
@@ -119,6 +120,16 @@ class Values:
         if isinstance(text, Template) and isinstance(folded, str):
             self._check_inside(path, folded)
         return folded
+
+    def pattern(self, path: Path, text: Text) -> Text:
+        """A pattern; the values in it are literal text, so those that would read as patterns are refused."""
+        parts = text.parts if isinstance(text, Template) else ()
+        for part in parts:
+            value = self.text(path, Template((part,))) if isinstance(part, Expression) else ""
+            if isinstance(value, str) and is_wild(value):
+                self._tell("CF213", path, text, wild_value(value), WILD_HINT)
+                return text
+        return self.inner_path(path, text)
 
     def seconds(self, path: Path, value: Any) -> Any:
         """Seconds, or the template that yields a duration."""

@@ -146,7 +146,7 @@ class TaskMaker:
         path = (*self._step.path, "artifacts")
         return {
             name: tuple(
-                values.inner_path((*path, name, index), pattern) for index, pattern in enumerate(patterns)
+                values.pattern((*path, name, index), pattern) for index, pattern in enumerate(patterns)
             )
             for name, patterns in self._step.artifacts.items()
         }

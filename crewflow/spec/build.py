@@ -340,7 +340,11 @@ def _output(fields: Fields, path: Path, name: str, given: str | dict[str, Any]) 
     has_default = "default" in given
     if has_default:
         _fitting(fields, (*path, "outputs", name, "default"), given["default"], {"type": word})
-    return Output(name, word, given.get("from", "output"), has_default, given.get("default"))
+    origin = given.get("from", "output")
+    if origin.startswith("file:"):
+        file = origin.removeprefix("file:")
+        inside_project(fields, (*path, "outputs", name, "from"), file, "dist/version.txt")
+    return Output(name, word, "json" if origin == "json:" else origin, has_default, given.get("default"))
 
 
 def _artifacts(fields: Fields, path: Path, given: dict[str, Any]) -> dict[str, tuple[Text, ...]]:

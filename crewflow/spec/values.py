@@ -21,6 +21,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+_FINAL_DOLLAR = re.compile(r"(?<!\\)\$\Z")
 _KEYWORDS = ("enum", "pattern", "minimum", "maximum")
 
 
@@ -28,6 +29,9 @@ def declared_schema(given: dict[str, Any]) -> dict[str, Any]:
     """The JSON Schema of an input's declaration, or of a value inside it."""
     wanted: dict[str, Any] = {"type": given.get("type", "string")}
     wanted |= {key: plain(given[key]) for key in _KEYWORDS if key in given}
+    if "pattern" in wanted:
+        # Python's `$` also matches before a line feed at the end, which nobody means who writes it
+        wanted["pattern"] = _FINAL_DOLLAR.sub(r"\\Z", wanted["pattern"])
     if "items" in given:
         wanted["items"] = declared_schema(given["items"])
     if "properties" in given:

@@ -269,7 +269,11 @@ def _read_segment(run: RunPaths, number: int) -> _Segment:
     check_format(path, data)
     accepts = accepted_end(data) or START
     decoded = records.decode_records(data, chain=int(accepts.chain, 16), seq=accepts.seq)
-    return _Segment(number, path, accepts, decoded, data[decoded.end :])
+    segment = _Segment(number, path, accepts, decoded, data[decoded.end :])
+    if not decoded.records:
+        # a segment is born with its first record, synced: no crash leaves it without
+        raise _damage(segment)
+    return segment
 
 
 def _accepted_path(run: RunPaths, segments: list[_Segment]) -> list[tuple[_Segment, int]]:

@@ -8,11 +8,13 @@ from crewflow import durable
 from crewflow.errors import StateError
 from crewflow.graph.plan import from_bytes
 from crewflow.run.machine import Machine
+from crewflow.run.states import RUN_TERMINAL
 from crewflow.state import codec
 from crewflow.state.journal import read_journal
 from crewflow.state.lease import holder
 from crewflow.state.records import GENERATION
 from crewflow.state.runs import load_plan_bytes, plan_hash
+from crewflow.state.snapshot import read_run_snapshot
 from crewflow.state.story import Story
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def recorded_plan(run: RunPaths, reading: Reading) -> tuple[Plan, str]:
     Raises:
         StateError: it is missing, is not the one that was recorded, or is of another format.
     """
+    _refuse_shortened(run, reading)
     begun = next((record for record in reading.records if record["type"] == GENERATION), None)
     expected = begun["plan"] if begun else plan_hash(durable.read_file(run.plan()) or b"")
     data = load_plan_bytes(run, expected)
@@ -52,6 +55,18 @@ def recorded_plan(run: RunPaths, reading: Reading) -> tuple[Plan, str]:
             f"`{run.plan()}` is no plan that this version reads",
             hint="use the version of crewflow that wrote it",
         ) from None
+
+
+def _refuse_shortened(run: RunPaths, reading: Reading) -> None:
+    """Refuse a journal that ends before the end of its run, which is synced before it is snapshotted."""
+    seen = read_run_snapshot(run) or {}
+    ended = seen.get("state") in RUN_TERMINAL and seen.get("generation") == reading.generations
+    if ended and isinstance(seen.get("seq"), int) and seen["seq"] > reading.last_seq:
+        raise StateError(
+            f"the journal of run `{run.run_id}` is damaged: {seen['seq']} records were on disk, and "
+            f"{reading.last_seq} can be read",
+            hint="nothing was changed; restore it from a copy, or start again with `crewflow apply`",
+        )
 
 
 def tell_story(run: RunPaths) -> Story:
