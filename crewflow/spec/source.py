@@ -146,8 +146,8 @@ def read_documents(file: str, data: bytes) -> tuple[tuple[Document, ...], tuple[
         return (), (lines,)
     with collector_off():
         composed, problems = compose(lines)
-    if not composed and not problems:
-        problems = [lines.problem("CF006", 0, 0, "the file is empty", beginning(file))]
+    if not problems and all(item.root.start == item.root.end for item in composed):
+        return (), (lines.problem("CF006", 0, 0, "the file is empty", beginning(file)),)
     problems += [_not_a_mapping(lines, item.root) for item in composed if type(item.root.data) is not dict]
     good = tuple(Document(lines, item) for item in composed if type(item.root.data) is dict)
     return good, tuple(problems)

@@ -176,7 +176,7 @@ def test_line_ends_of_every_kind_count_and_none_gets_into_the_text(end):
     [
         ("", "1:1 CF006 the file is empty"),
         ("# todo\n", "1:1 CF006 the file is empty"),
-        ("---\n", "2:1 CF006 the document is empty"),
+        ("---\n", "1:1 CF006 the file is empty"),
         ("null\n", "1:1 CF006 expected a mapping, found nothing"),
         ("[]\n", "1:1 CF006 expected a mapping, found a list"),
         ("hello\n", "1:1 CF006 expected a mapping, found text"),
