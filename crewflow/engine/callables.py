@@ -9,6 +9,7 @@ traceback of what it raises. Processes that it leaves behind are ended.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import importlib
 import json
 import os
@@ -41,6 +42,14 @@ class _Result:
     failure: str | None = None
     exit_code: int | None = None
     error: str | None = None
+
+
+class _ImportExitError(Exception):
+    """A module ended its process while it was imported."""
+
+    def __init__(self, name: str, exit_: SystemExit) -> None:
+        super().__init__(f"module `{name}` ended (`sys.exit`) while it was imported")
+        self.exit = exit_
 
 
 class _OutOfTimeError(BaseException):
@@ -91,7 +100,7 @@ class Host:
             spawn.fresh_folder(attempt.folder)
             env = spawn.environment(base, attempt)
             with before.restored(), restore.streams(*_logs(attempt), fresh_objects=not self._sheltered):
-                result = self._call(attempt, env, me)
+                result = self._call(attempt, env, me, before)
             _tidy_logs(attempt)
         except spawn.StartError as error:
             result = _Result(failure="start", error=str(error))
@@ -101,19 +110,23 @@ class Host:
         self._notice_modules(attempt.project)
         return ended, self._why_not_again(before, survivors)
 
-    def _call(self, attempt: Attempt, env: dict[bytes, bytes], me: int) -> _Result:
+    def _call(self, attempt: Attempt, env: dict[bytes, bytes], me: int, before: restore.Before) -> _Result:
         spawn.enter(attempt.cwd)
         restore.set_environment(env)
         if not str(attempt.action).startswith(_SHIPPED):
             sys.path.insert(0, attempt.project)
         if self._sheltered:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
         else:
             _set_alarm(attempt.timeout)
         try:
-            return _Result(_load(str(attempt.action))(**attempt.arguments))
+            return _Result(_use(attempt, before, sheltered=self._sheltered))
         except spawn.StartError:
             raise
+        except _ImportExitError as error:
+            code = _of_exit(error.exit).exit_code or 1
+            return _Result(failure="exit", exit_code=code, error=str(error))
         except _OutOfTimeError:
             return _Result(failure="timeout", error=f"timed out after {attempt.timeout or 0:g}s")
         except SystemExit as error:
@@ -153,6 +166,32 @@ def _set_alarm(timeout: float | None) -> None:
     if timeout is not None:
         signal.signal(signal.SIGALRM, ring)
         signal.setitimer(signal.ITIMER_REAL, timeout)
+
+
+# A call of these begins no frame of Python, so what a step left to run at each of them does not run.
+_stop_trace, _stop_profile = sys.settrace, sys.setprofile
+
+
+def _use(attempt: Attempt, before: restore.Before, *, sheltered: bool) -> Any:
+    """What the function returns; this process is able to say so, whatever the step did to it.
+
+    Raises:
+        StartError: there is no such module or function.
+        _ImportExitError: there is no telling, since its module ended.
+    """
+    # Nothing that it sets for "this context" (the precision of `decimal`, say) is there for another.
+    context = contextvars.Context()
+    try:
+        try:
+            function = context.run(_load, str(attempt.action))
+        except SystemExit as error:
+            raise _ImportExitError(str(attempt.action).partition(":")[0], error) from error
+        return context.run(function, **attempt.arguments)
+    finally:
+        if sheltered:  # elsewhere it may be a debugger
+            _stop_trace(None)
+            _stop_profile(None)
+        before.mend()
 
 
 def _load(action: str) -> Any:
@@ -221,6 +260,8 @@ def _as_ended(attempt: Attempt, result: _Result, began: float, survivors: tuple[
             kept = collect.collect(attempt, None, value)
         except BadOutputError as fault:
             failure, error, value = "bad_output", str(fault), None
+        except OSError as fault:  # of a process that may do less than before, by the step's own doing
+            failure, error, value = "bad_output", f"its outputs cannot be read: {spawn.words(fault)}", None
     return Ended(
         attempt.task,
         attempt.number,
