@@ -44,6 +44,8 @@ REFUSED = {
         [
             "cat <<END\n${x#§}\nEND",
             "[ § § ]",
+            "coproc §",
+            "coproc § { eval §; }",
             "test § §",
             '$SHELL -c "§"',
             "$run §",
@@ -69,6 +71,13 @@ REFUSED = {
             "say a; } ; say §",
             "esac; say §",
             "case x in §",
+            "say § > >(sh)",
+            "tee >(sh) <<< §",
+            'C=(bash -c); "${C[@]}" §',
+            'e=eval; "$e" §',
+            "env m=§ sh -c 'say $((m))'",
+            "sh -c 'eval \"$1\"' sh §",
+            "bash -c 'say $(($1))' bash §",
         ],
     ),
     "the value would name the program to run": (
@@ -93,7 +102,6 @@ REFUSED = {
             "xargs -n 1 §",
             "find . -exec § \\;",
             "kubectl exec p -- §",
-            "coproc §",
             "time §",
             "! §",
             "say a &&\n§",
@@ -195,6 +203,76 @@ REFUSED = {
             'n=§; "$n" a',
             "n=§; exec $n a",
             'n=§; sudo "$n"',
+            "n=§; m=$n; say $((m))",
+            "n=§; m=n; say $((m))",
+            "read n <<< §; [[ $n -eq 3 ]]",
+            "printf -v n %s §; say $((n))",
+            "read n <<EOF\n§\nEOF\nsay $((n))",
+            ': ${n:=§}; eval "$n"',
+            'n=§; a=("$n"); say $((a))',
+            'n=§; a=("$n"); "${a[@]}"',
+            "n=§\nsh <<EOF\nsay $n\nEOF",
+            'n=§; say "say $n" | sh',
+            "n=§; say ${!n}",
+            "n=§; say ${n@P}",
+            "n=§; PS4=$n; set -x",
+            "n=§; [[ -v $n ]]",
+            'n=§; [ -v "$n" ]',
+            'n=§; read "$n"',
+            'n=§; declare "$n=1"',
+            'n=§; printf -v "$n" x',
+            "n=§; BASH_ENV=$n bash -c :",
+            "n=§; env BASH_ENV=$n bash -c :",
+            "f(){ say §; }; n=$(f); say $((n))",
+            "n=§; eval 'eval $n'",
+            "export n=§; bash -c 'say $((n))'",
+            'n=§; f(){ sh; }; say "$n" | f',
+            'n=§; f(){ sh; }; f <<< "$n"',
+            'n=§; sh <<< "$n"',
+            'n=§; unset "$n"',
+            "n=§; readonly m=$n; ((m))",
+            "say § | { read n; say $((n)); }",
+            "n=§; say ${x[$n]}",
+            "n=§; say ${x:n}",
+            "n=§; case x in a) say $((n));; esac",
+            'n=§; say "$(( n ))"',
+            "n=§; for ((i=0;i<n;i++)); do :; done",
+            "n=§; trap 'eval $n' EXIT",
+            'n=§; say "$(eval "$n")"',
+            "n=§; say `eval $n`",
+            "n=§; let m=n",
+            'n=§; let "m=$n"',
+            "n=§; bash <(say $n)",
+            "n=§; . <(say $n)",
+            "n=§; test -v $n",
+            'n=§; export m=$n; eval "$m"',
+            "n=§; env m=$n bash -c 'eval \"$m\"'",
+            'say § > f; n=$(<f); eval "$n"',
+            "say § > f; n=$(cat f); say $((n))",
+            "read n < <(say §); say $((n))",
+            "n=§; printf '%d' $((n))",
+            "n=§; a[n]=1",
+            "n=§; [ $((n)) -gt 1 ]",
+            "n=§; unset a[$n]",
+            "n=§; declare -i m=$n",
+            "n=§; integer m=$n",
+            "n=§ m=$n; ((m))",
+            "n=§; say ${m:-$((n))}",
+            'n=§; say "${a[$n]}"',
+            'n=§; python3 -c "$n"',
+            'n=§; psql -c "$n"',
+            'n=§; ssh h "$n"',
+            'n=§; awk "$n"',
+            'n=§; jq "$n"',
+            "n=§; find . -exec $n \\;",
+            "n=§; make X=$n",
+            'n=§; sed "s/a/$n/"',
+            "n=§; tar -I $n",
+            "n=§; xargs $n",
+            'n=§; docker exec c sh -c "$n"',
+            "n=§; split --filter=$n",
+            "n=§; perl -e$n",
+            "n=§; bash -c$n",
         ],
     ),
     "`declare` needs an integer, and this value could be anything": (
@@ -257,6 +335,7 @@ REFUSED = {
         "use a function instead of the alias",
         [
             "alias x=y; say §",
+            "n=§; alias x=$n",
         ],
     ),
     "`sh` would read the value as code": (
@@ -289,6 +368,7 @@ REFUSED = {
             'nsenter -t 1 sh -c "§"',
             'say "$(sh -c "§")"',
             'if sh -c "§"; then :; fi',
+            'sh -c "$(cat <<EOF\n§\nEOF\n)"',
         ],
     ),
     "`bash` would read the value as code": (
@@ -300,6 +380,9 @@ REFUSED = {
             'bash $OPTS -c "§"',
             "bash $OPTS §",
             "bash -c $CODE §",
+            "bash -eoc pipefail §",
+            "bash -ceo pipefail §",
+            "bash <(say §)",
         ],
     ),
     "`zsh` would read the value as code": (
@@ -332,6 +415,30 @@ REFUSED = {
             "while true; do sh; done < §",
             "sh $OPTS <<END\n§\nEND",
             "sh $OPTS <<< §",
+            "say § | $(which sh)",
+            "say § | tee >(sh)",
+            "f(){ say §; }; f | sh",
+            "f(){ sh; }; say § | f",
+            "f(){ sh; }; f <<EOF\n§\nEOF",
+            "sh -c 'sh' <<EOF\n§\nEOF",
+            "sh -c '$0' sh <<EOF\n§\nEOF",
+            'say § | while read l; do sh -c "$l"; done',
+            "say § | sh -s -",
+            "say § | docker exec -i c sh",
+            "time say § | sh",
+            "! say § | sh",
+            "say § | tee a >(sh)",
+            "cat <(say §) | sh",
+            "say § | env -i sh",
+            "busybox sh <<< §",
+            "say § | (sh)",
+            "( sh ) <<< §",
+            "if sh; then :; fi <<< §",
+            "until sh; do :; done <<EOF\n§\nEOF",
+            "say § | if true; then sh; fi",
+            "function f { sh; }; say § | f",
+            "f() { cat | sh; }; say § | f",
+            "f() (sh); f <<< §",
         ],
     ),
     "`awk` would read the value as code": (
@@ -386,6 +493,7 @@ REFUSED = {
             "python3 -c §",
             "python3 §",
             'python3 $OPTS -c "§"',
+            "python3 -m timeit §",
         ],
     ),
     "`python` would read the value as code, from its standard input": (
@@ -393,6 +501,8 @@ REFUSED = {
         [
             "python3 - <<END\n§\nEND",
             "python3 <<END\n§\nEND",
+            "python3 /dev/fd/0 <<EOF\n§\nEOF",
+            "python3 <<< §",
         ],
     ),
     "`php` would read the value as code": (
@@ -446,6 +556,7 @@ REFUSED = {
         [
             "ssh host <<END\n§\nEND",
             "ssh host bash -s <<END\n§\nEND",
+            "say § | ssh h",
         ],
     ),
     "`su` would read the value as code": (
@@ -465,6 +576,8 @@ REFUSED = {
         "give it as an argument behind the code, or put it in `env:`, and use it there as data",
         [
             "say § | xargs -I{} sh -c 'say {}'",
+            "printf %s § | xargs -0 bash -c",
+            "xargs -I{} sh -c {} <<< §",
         ],
     ),
     "`find` would read the value as code": (
@@ -496,6 +609,9 @@ REFUSED = {
         [
             'git rebase --exec "§"',
             'git filter-branch --tree-filter "§"',
+            "git -c core.sshCommand=§ fetch",
+            "git -c alias.x=§ x",
+            "git config core.pager §",
         ],
     ),
     "`exit` needs an integer, and this value could be anything": (
@@ -520,6 +636,7 @@ REFUSED = {
         "choose another variable",
         [
             "BASH_ENV=§ sh x",
+            'env "BASH_ENV=§" bash -c :',
         ],
     ),
     "the value would be read as the number of a file": (
@@ -563,12 +680,21 @@ REFUSED = {
         [
             "f() { say $(($1)); }; f §",
             "set -- §; say $(($1))",
+            "f(){ local v=$1; say $((v)); }; f §",
+            "set -- §; m=$1; say $((m))",
+            'f(){ g "$1"; }; g(){ say $(($1)); }; f §',
+            'f(){ set -- "$1"; shift 0; eval "$1"; }; f §',
+            'f(){ bash -c "$1"; }; f §',
+            "f(){ $1; }; f §",
         ],
     ),
     "`x` is computed or run as code in this script, and this value could be anything": (
         "declare it as `integer`, or use another variable",
         [
             "x=§; say `say $((x))`",
+            'x=§; f=$x; . "$f"',
+            "select x in §; do eval $x; done",
+            'x="$(say §)"; eval "$x"',
         ],
     ),
     "`tar` would read the value as code": (
@@ -593,6 +719,7 @@ REFUSED = {
         "give it as an argument behind the code, or put it in `env:`, and use it there as data",
         [
             "crontab - <<END\n§\nEND",
+            "say § | crontab",
         ],
     ),
     "`mysql` would read the value as code": (
@@ -617,6 +744,265 @@ REFUSED = {
         "give it as an argument: `bash -c '... \"$1\"' bash ${{ ... }}`",
         [
             "say § | bash $OPTS",
+            "bash /proc/self/fd/0 <<EOF\n§\nEOF",
+            "bash /dev/fd/3 3<<< §",
+            "say § | bash /dev/stdin",
+            "say § | env bash",
+            "say § | command bash",
+            "say § | sudo -u x bash",
+            "bash < <(say §)",
+            "say § | bash -",
+        ],
+    ),
+    "`awk` would read the value as code, from its standard input": (
+        'put the value in `env:` and read `ENVIRON["NAME"]`',
+        [
+            "awk -f - <<EOF\n§\nEOF",
+            "awk -f- x <<EOF\n§\nEOF",
+        ],
+    ),
+    "`make` would read the value as code, from its standard input": (
+        "put the value in `env:` and read it in the recipe as `$$NAME`",
+        [
+            "make -f - <<EOF\n§\nEOF",
+        ],
+    ),
+    "`source` would read the value as code, from its standard input": (
+        "write the name of the file into the script",
+        [
+            "source /dev/stdin <<< §",
+        ],
+    ),
+    "`.` would read the value as code, from its standard input": (
+        "write the name of the file into the script",
+        [
+            ". /dev/fd/0 <<EOF\n§\nEOF",
+            "say § | . /dev/stdin",
+        ],
+    ),
+    "`exec` would read the value as code, from its standard input": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "exec <<EOF\n§\nEOF",
+            "exec 3<<EOF\n§\nEOF",
+        ],
+    ),
+    "`the command` would read the value as code, from its standard input": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            'say § | "$BASH"',
+            "say § | $SHELL",
+            "say § | ${SHELL:-sh}",
+        ],
+    ),
+    "shells read `ENV` as code": (
+        "choose another variable",
+        [
+            "env ENV=§ sh -ic :",
+        ],
+    ),
+    "shells read `GIT_SSH_COMMAND` as code": (
+        "choose another variable",
+        [
+            "GIT_SSH_COMMAND=§ git fetch",
+        ],
+    ),
+    "shells read `IFS` as code": (
+        "choose another variable",
+        [
+            "IFS=§",
+        ],
+    ),
+    "shells read `PATH` as code": (
+        "choose another variable",
+        [
+            "export PATH=§",
+        ],
+    ),
+    "`split` would read the value as code": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "split --filter=§ x",
+            "split --filter § x",
+        ],
+    ),
+    "`scp` would read the value as code": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "scp -o ProxyCommand=§ a b",
+            "scp -oProxyCommand=§ a b",
+        ],
+    ),
+    "`sftp` would read the value as code": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "sftp -o ProxyCommand=§ a",
+        ],
+    ),
+    "`sg` would read the value as code": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "sg root -c §",
+        ],
+    ),
+    "`capsh` would read the value as code": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "capsh -- -c §",
+        ],
+    ),
+    "`newgrp` would read the value as code, from its standard input": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "newgrp <<< §",
+        ],
+    ),
+    "`zip` would read the value as code": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "zip -TT §",
+        ],
+    ),
+    "`ed` would read the value as code, from its standard input": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            'ed f <<< "!§"',
+        ],
+    ),
+    "`a` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            "mapfile a <<< §; say $((a))",
+            "IFS=, read -ra a <<< §; say ${x[a]}",
+            'say § > f; mapfile a < f; eval "${a[@]}"',
+        ],
+    ),
+    "`i` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            'for i in §; do eval "$i"; done',
+        ],
+    ),
+    "`@` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            "f(){ local -i v=$1; }; f §",
+        ],
+    ),
+    "`_` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            ': §; eval "$_"',
+        ],
+    ),
+    "`s.sh` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            "cat > s.sh <<EOF\n§\nEOF\nsh s.sh",
+            "cat > s.sh <<EOF\n§\nEOF\n. ./s.sh",
+            "cat <<EOF > s.sh\n§\nEOF\npython3 s.sh",
+            "sh s.sh\nsay § > s.sh",
+            "tee s.sh <<EOF\n§\nEOF\nsh s.sh",
+        ],
+    ),
+    "`f` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            "say § > f; . ./f",
+            "say § > f; sh < f",
+            "say § >> f; sh f",
+            "{ say §; } > f; sh f",
+            "say § | tee f; sh f",
+            "say § | cat > f; chmod +x f; ./f",
+            "n=§; say $n > f; sh f",
+            "say § > f; cat f | sh",
+            'eval "$(cat f)"; say § > f',
+            "say § >f;bash<f",
+            "say § 1> f; sh f",
+            "say § &> f; sh f",
+            "say § | sponge f; sh f",
+            "say § > d/f; cd d; sh f",
+        ],
+    ),
+    "`g` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            "f(){ say §; }; f > g; sh g",
+            "say § > f; cp f g; sh g",
+        ],
+    ),
+    "`$f` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            'say § > "$f"; . "$f"',
+        ],
+    ),
+    "`Makefile` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            "say § > Makefile; make",
+        ],
+    ),
+    "`l` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            'while read -r l; do eval "$l"; done <<< §',
+        ],
+    ),
+    "`OPTARG` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            'getopts "a:" o -a§; eval $OPTARG',
+        ],
+    ),
+    "`b` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            "say § > a; mv a b; sh b",
+        ],
+    ),
+    "`m` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            "m=§ bash -c 'eval \"$m\"'",
+            "say ${m:=$(say §)}; eval $m",
+        ],
+    ),
+    "`$@` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            'f(){ "$@"; }; f §',
+            'f(){ sudo "$@"; }; f §',
+        ],
+    ),
+    "`$*` is computed or run as code in this script, and this value could be anything": (
+        "declare it as `integer`, or use another variable",
+        [
+            'f(){ eval "$*"; }; f §',
+        ],
+    ),
+    "`.bashrc` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            "say § >> ~/.bashrc; bash -lc x",
+        ],
+    ),
+    "`at` would read the value as code, from its standard input": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "say § | at now",
+        ],
+    ),
+    "`tee` would hold the value, and this script may run it as code": (
+        'put the value in `env:` and write "$NAME"',
+        [
+            "say § | sudo tee f; bash f",
+        ],
+    ),
+    "`parallel` would read the value as code, from its standard input": (
+        "give it as an argument behind the code, or put it in `env:`, and use it there as data",
+        [
+            "say § | parallel",
         ],
     ),
 }

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from crewflow.spec.template import Placed
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)+")
-_COMPUTING = re.compile(r"\(\(|\[|-(?:eq|ne|lt|le|gt|ge)\b|\b(?:eval|let|declare|typeset|local)\b")
+_COMPUTING = re.compile(r"\(\(|\[|\$\{!|@P|-(?:eq|ne|lt|le|gt|ge)\b|\b(?:eval|let|declare|typeset|local)\b")
+_EXPANDED = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|(?<=\$)[0-9@*]|(?<=\$\{)[0-9@*]")
 
 
@@ -79,6 +80,8 @@ class Cursor:
         self._at = 0
         self._uses: dict[int, Use] = {}
         self._computed: set[str] = set()
+        self._assigned: dict[str, list[int]] = {}  # variable -> expressions in its value
+        self._sources: dict[str, list[str]] = {}  # variable -> texts that its value is made of
 
     def _ends(self) -> bool:
         return self._at >= len(self._text)
@@ -126,6 +129,15 @@ class Cursor:
 
     def _computes(self, start: int, end: int) -> None:
         self._computed.update(_IDENTIFIER.findall(self._text[start:end]))
+
+    def _expands(self, start: int, end: int) -> None:
+        """The variables that are expanded here become code."""
+        self._computed.update(_EXPANDED.findall(self._text, start, end))
+
+    def _holds(self, name: str, start: int, end: int) -> None:
+        """The value of a variable is made of this text."""
+        self._assigned.setdefault(name, []).extend(self._within(start, end))
+        self._sources.setdefault(name, []).append(self._text[start:end])
 
     def _may_compute(self, start: int, end: int) -> None:
         """Of a part that is not read word by word: if it computes at all, it may compute any name in it."""

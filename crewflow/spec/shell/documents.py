@@ -22,6 +22,7 @@ class HereDocument:
     strips: bool
     quoted: bool
     reader: str | None = None  # the program that reads it as code
+    body: tuple[int, int] = (0, 0)
 
 
 class DocumentScanner(WordScanner):
@@ -70,6 +71,9 @@ class DocumentScanner(WordScanner):
         for document in documents:
             start = self._at
             body, after = self._body(document)
+            document.body = (start, body)
+            if document.reader and not document.quoted:
+                self._expands(start, body)
             if document.reader:
                 self._refuse_within(start, body, "stdin", document.reader)
             if document.quoted:

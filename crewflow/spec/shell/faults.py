@@ -39,6 +39,7 @@ _FAULTS: Final[dict[str, tuple[str, str]]] = {
         "`{program}` is computed or run as code in this script, and this value could be anything",
         "declare it as `integer`, or use another variable",
     ),
+    "file": ("`{program}` would hold the value, and this script may run it as code", _USE_ENV),
     "unsure": ("what stands here cannot be read for certain, so the value might be read as code", _USE_ENV),
     "option": ("`{program}` could read the value as an option", "write `--` before it"),
     "single quotes": ("nothing is replaced within single quotes", "use double quotes"),

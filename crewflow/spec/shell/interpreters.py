@@ -22,9 +22,16 @@ from crewflow.spec.shell.words import Need, Verdict, Word
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SOMETIMES_RUN: Final = SHELLS | {"python", "perl", "ruby", "node"}
+SOMETIMES_RUN: Final = SHELLS | {"python", "perl", "ruby", "node"}
 _SHELL_RULE: Final = INTERPRETERS["sh"]
 _PYTHON_RULE: Final = INTERPRETERS["python"]
+_CLUSTER: Final = r"-(?=[A-Za-z]*[oO])[A-Za-z]*c[A-Za-z]*"
+_MODULES: Final = frozenset({"timeit", "pdb", "profile", "cProfile", "trace", "runpy", "code", "bdb"})
+_INPUTS: Final = re.compile(r"/dev/(?:stdin|fd\b)|/proc/.*/fd\b")
+_COMPUTED_NAME: Final = re.compile(
+    r"(?:^|[;&|(){}!\n`]|\b(?:then|do|else|if|while|until|exec|command|sudo|env)\b)[ \t]*[\"']?\$(?!\(\()"
+)
+_RUN_INPUT: Final = frozenset({"eval", ".", "source", "xargs", "exec", "parallel", "$SHELL", "$BASH"})
 
 
 @dataclass
@@ -47,6 +54,8 @@ class Reader:
     code: list[Word] = field(default_factory=list)
     reads_stdin: bool = False
     done: bool = False
+    unclear: bool = False  # which of the further words are code cannot be told
+    _module: bool = False
     _before: int = 0
     _skip: int = 0
     _coded: bool = False
@@ -63,7 +72,14 @@ class Reader:
         return self
 
     def _read(self, word: Word) -> None:
-        if self._skip:
+        self.reads_stdin = self.reads_stdin or is_input(word)
+        if self._module:
+            self._module = False
+            self.unclear = word.text is None or word.text in _MODULES
+            self.done = not self.unclear
+        elif self.unclear:
+            self._found(word)
+        elif self._skip:
             self._skip -= 1
         elif self._expecting:
             self._expected(word)
@@ -78,11 +94,16 @@ class Reader:
 
     def _option(self, word: Word) -> None:
         rule = self.rule
-        if is_option(rule.code, word):
+        self.reads_stdin = self.reads_stdin or (word.prefix.endswith("-") and word.prefix.strip("-") != "")
+        if self.name in SHELLS and is_option(_CLUSTER, word):
+            self.unclear = self._coded = True
+        elif self.rule is _PYTHON_RULE and is_option(rule.last, word):
+            self._module = self._coded = True
+        elif is_option(rule.code, word):
             self._expecting = self._coded = True
         elif is_option(rule.loads, word):
             self._expecting = True
-        elif word.marks and any(
+        elif word.text is None and any(
             re.match(f"(?:{option})=?", word.prefix) for option in (rule.code, rule.loads) if option
         ):
             self._found(word)
@@ -107,7 +128,7 @@ class Reader:
             return  # it may be options, or nothing, and the code be the next word
         elif self.rule.script and not self._coded:
             self._coded = True
-            self.reads_stdin = word.text in {"-", "/dev/stdin"}
+            self.reads_stdin = self.reads_stdin or word.text == "-"
             self.done = self.rule.operands is Operands.DATA
             if self.sure or self.name in SHELLS:
                 self._found(word)
@@ -118,6 +139,9 @@ class Reader:
 
     def _found(self, word: Word) -> None:
         self.code.append(word)
+        self.reads_stdin = self.reads_stdin or word.text == "-"
+        if self.name in SHELLS and not is_plain_code(word):
+            self.reads_stdin = True
         if word.marks:
             self.verdicts.append(Verdict(word, Need.CODE, self.name))
 
@@ -134,7 +158,7 @@ def find_readers(words: Sequence[Word], heads: set[int]) -> Iterator[Reader]:
         if name == "ssh" and sure:
             yield _ssh(words[index + 1 :])
             return
-        if name in INTERPRETERS and (sure or contained or name in _SOMETIMES_RUN):
+        if name in INTERPRETERS and (sure or contained or name in SOMETIMES_RUN):
             reader = Reader(name, INTERPRETERS[name], sure=sure).read(words[index + 1 :])
             yield reader
             if reader.done and (sure or contained):
@@ -162,6 +186,19 @@ def _ssh(arguments: Sequence[Word]) -> Reader:
     parts = " ".join(word.text or "sh" for word in command).split()
     reader.reads_stdin = not command or any(program_name(part) in INTERPRETERS for part in parts)
     return reader
+
+
+def is_input(word: Word) -> bool:
+    """Whether a word names an open file, such as standard input."""
+    return _INPUTS.search(word.prefix) is not None
+
+
+def is_plain_code(word: Word) -> bool:
+    """Whether code for a shell certainly runs nothing that would read standard input as code."""
+    if word.text is None or _COMPUTED_NAME.search(word.text):
+        return False
+    parts = re.findall(r"[^\s;&|()<>{}'\"`]+", word.text)
+    return not any(part in _RUN_INPUT or program_name(part) in INTERPRETERS for part in parts)
 
 
 def is_option(option: str, word: Word) -> bool:

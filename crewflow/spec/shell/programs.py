@@ -113,6 +113,13 @@ INTERPRETERS: Final[dict[str, Interpreter]] = {
     "crontab": Interpreter(code=r"-f", takes=r"-u"),
     "at": Interpreter(code=r"-f", script=False),
     "batch": Interpreter(code=r"-f", script=False),
+    **dict.fromkeys(["ed", "red", "ex", "ftp", "telnet"], Interpreter(code=r"-c", script=False)),
+    "sg": _AS_USER,
+    "newgrp": _AS_USER,
+    "zip": Interpreter(code=r"-TT|--unzip-command", script=False, stdin=False),
+    "split": Interpreter(code=r"--filter", script=False, stdin=False),
+    "scp": Interpreter(code=r"-[oSFD]", script=False, stdin=False),
+    "sftp": Interpreter(code=r"-[oSFDbs]", script=False),
 }
 
 ALL_CODE: Final = frozenset(
@@ -129,7 +136,7 @@ ALL_CODE: Final = frozenset(
             "concurrently",
             "entr",
         ),
-        *("tmux", "screen"),
+        *("tmux", "screen", "capsh"),
     }
 )
 """All their arguments are code, or become code."""

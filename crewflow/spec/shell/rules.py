@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from crewflow.spec.shell.interpreters import find_readers, is_option, name_of
+from crewflow.spec.shell.interpreters import SOMETIMES_RUN, find_readers, is_input, is_option, name_of
 from crewflow.spec.shell.programs import (
     ALL_CODE,
     COMPARES_NUMBERS,
@@ -32,8 +32,13 @@ if TYPE_CHECKING:
 
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NUMERIC_FORMAT: Final = re.compile(r"%[^A-Za-z%]*(?:[diouxXeEfFgGaAc]|\*)")
+_GIT_SETTING: Final = re.compile(
+    r"(?i)^(?:-c)?[a-z]+\..*(?:command|editor|pager|helper|textconv|hookspath|program|proxy|askpass|fsmonitor)"
+    r"|^(?:alias|filter|difftool|mergetool|diff|merge|pager|include|includeif)\."
+)
+_SOURCES: Final = frozenset({".", "source", "run-parts"})
+_DASH: Final = re.compile(r"-|-[A-Za-z]*f-|--(?:make)?file=-")
 _REPLACES: Final = re.compile(r"-[A-Za-z]*[Ii].*|--replace.*")
-_CODE_OPTION: Final = re.compile(r"-[A-Za-z]*[ceErR]|--eval|--command")
 
 
 def judge(words: Sequence[Word], language: str) -> Judgement:
@@ -47,8 +52,35 @@ def judge(words: Sequence[Word], language: str) -> Judgement:
     code = [word for reader in readers for word in reader.code]
     code += [word for index in heads if name_of(words[index]) in ALL_CODE for word in words[index + 1 :]]
     code += [words[index] for index in heads]
+    code += [
+        word
+        for index in heads
+        if name_of(words[index]) == "make"
+        for word in words[index + 1 :]
+        if word.text is None and _ASSIGNMENT.match(word.prefix)
+    ]
+    code += [word for index in heads if name_of(words[index]) in _SOURCES for word in words[index + 1 :]]
     stdin = next((reader.name for reader in readers if reader.reads_stdin), None)
-    return Judgement(tuple(verdicts), tuple(code), stdin or _replaced_stdin(words))
+    stdin = stdin or _replaced_stdin(words) or _input_as_code(words, heads)
+    return Judgement(tuple(verdicts), tuple(code), stdin)
+
+
+def _input_as_code(words: Sequence[Word], heads: Sequence[int]) -> str | None:
+    """The program, beside interpreters, that reads standard input or an open file as code."""
+    for index in heads:
+        head, rest = words[index], words[index + 1 :]
+        name = name_of(head)
+        if head.text is None or head.unsure:
+            return "the command"
+        if name in {".", "source"} and (any(map(is_input, rest)) or rest[:1] == []):
+            return name
+        if name == "make" and any(is_input(word) or _DASH.fullmatch(word.prefix) for word in rest):
+            return name
+        if name == "parallel":
+            return name
+        if name == "exec" and all(word.prefix.startswith("-") for word in rest):
+            return name
+    return None
 
 
 def judge_test(arguments: Sequence[Word], name: str) -> Iterator[Verdict]:
@@ -139,24 +171,13 @@ def _container_head(words: Sequence[Word], index: int, verdicts: list[Verdict]) 
 def _judge_head(head: Word, arguments: Sequence[Word], language: str) -> Iterator[Verdict]:
     name = name_of(head)
     if head.text is None or head.unsure:
-        yield from _unknown_program(head, arguments)
+        yield from (Verdict(word, Need.UNSURE, "") for word in arguments if word.marks)
     elif name in ALL_CODE:
         yield from (Verdict(word, Need.CODE, name) for word in arguments if word.marks)
     elif name in NUMBERS:
         yield from (Verdict(word, Need.INTEGER, name) for word in arguments if word.marks)
     elif name in _RULES:
         yield from _RULES[name](name, arguments, language)
-
-
-def _unknown_program(head: Word, arguments: Sequence[Word]) -> Iterator[Verdict]:
-    """The program is known at run time only: what could be code for an interpreter is refused."""
-    previous: Word | None = None
-    for word in arguments:
-        first = previous is None and head.splits
-        behind_option = previous is not None and _CODE_OPTION.fullmatch(previous.text or "")
-        if word.marks and (head.unsure or first or behind_option):
-            yield Verdict(word, Need.UNSURE, "")
-        previous = word
 
 
 def _test(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verdict]:
@@ -179,6 +200,12 @@ def _make(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verd
     yield from (
         Verdict(word, Need.CODE, name) for word in arguments if word.marks and _ASSIGNMENT.match(word.prefix)
     )
+
+
+def _git(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verdict]:
+    """Settings that name programs: `git -c core.pager=...`, `git config alias.x ...`."""
+    if any(_GIT_SETTING.search(word.prefix) for word in arguments):
+        yield from (Verdict(word, Need.CODE, name) for word in arguments if word.marks)
 
 
 def _names(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verdict]:
@@ -241,12 +268,17 @@ _RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(["set", "print"], _options_first),
     "printf": _printf,
     "make": _make,
+    "git": _git,
 }
 
 
 def _replaced_stdin(words: Sequence[Word]) -> str | None:
     """`xargs -I{} sh -c '... {} ...'` puts what it reads into the code."""
     names = [name_of(word) for word in words]
-    if "xargs" not in names or not any(_REPLACES.fullmatch(word.prefix) for word in words):
+    if "xargs" not in names:
+        return None
+    if any(name in SOMETIMES_RUN for name in names):
+        return "xargs"
+    if not any(_REPLACES.fullmatch(word.prefix) for word in words):
         return None
     return "xargs" if any(name in INTERPRETERS for name in names) else None

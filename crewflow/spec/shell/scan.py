@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from crewflow.spec.shell.cursor import BARE, UnsureError, Use, Value
-from crewflow.spec.shell.programs import COMPARES_NUMBERS
+from crewflow.spec.shell.programs import COMPARES_NUMBERS, NAMING_TESTS
 from crewflow.spec.shell.rules import judge_test
 from crewflow.spec.shell.simple import FUNCTION, CommandScanner, Pipeline
 from crewflow.spec.shell.words import Need, Word
@@ -49,7 +49,7 @@ _CONDITION_OPERATOR = re.compile(r"&&|\|\||[()<>]")
 _FOR_IN = re.compile(r"in(?=[\s;])")
 _CASE_IN = re.compile(r"in(?=\s)")
 _CASE_END = re.compile(r"esac(?=[\s;&|)<>]|\Z)")
-_SKIPPED_WORDS = frozenset({"then", "elif", "else", "do", "!", "time", "coproc"})
+_SKIPPED_WORDS = frozenset({"then", "elif", "else", "do", "!", "time"})
 _LOOPS = {"if": "fi", "while": "done", "until": "done", "{": "}"}
 _CASE_OPERATORS = frozenset({";;", ";&", ";;&", ";|"})
 _MAX_NESTING = 60
@@ -146,6 +146,8 @@ class _Scanner(CommandScanner):
         start, self._at = self._at, reserved.end()
         if word in ends:
             return word
+        if word == "coproc":
+            self._refuse(self._near(start), Need.UNSURE)
         if word in _SKIPPED_WORDS:
             self._skipped(word)
             return None
@@ -215,6 +217,7 @@ class _Scanner(CommandScanner):
         name = self._plain_name()
         self._lines()
         if not (match := _FOR_IN.match(self._text, self._at)):
+            self._sources.setdefault(name, []).append("$@")
             return
         self._at = match.end()
         while True:
@@ -222,7 +225,7 @@ class _Scanner(CommandScanner):
             if self._ends() or self._peek() in "\n;":
                 return
             word = self._word()
-            self._assigned.setdefault(name, []).extend(word.marks)
+            self._holds(name, word.start, word.end)
 
     def _case(self) -> None:
         start = self._at
@@ -270,6 +273,8 @@ class _Scanner(CommandScanner):
         for left, right in pairwise(words):
             if COMPARES_NUMBERS & {left.text, right.text}:
                 self._computes(left.start, right.end)
+            if left.text in NAMING_TESTS:
+                self._expands(right.start, right.end)
 
     def _condition_word(self, words: list[Word]) -> Word:
         self._lines()

@@ -16,6 +16,7 @@ _PARAMETER = re.compile(r"[#!]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _DOUBTFUL = re.compile(r"[}\\`\n]")
+_PLAIN_OUTPUT = re.compile(r">\([ \t]*(?:tee|cat|logger|grep|gzip)[ \t][^|;&$`\n()]*(?:>&[12][ \t]*)?\)")
 _ENDS_WORD = frozenset(" \t\n;&|<>()")
 _PATTERN_OPERATORS = ("##", "#", "%%", "%")
 _WORD_OPERATORS = (":-", ":=", ":?", ":+", "-", "=", "?", "+")
@@ -69,8 +70,11 @@ class WordScanner(QuoteScanner):
         if self._at in self._marks:
             self._take(BARE)
         elif character in "<>":
+            opened = self._at
             self._at += 2
-            self._substituted(self._at - 2)
+            self._substituted(opened)
+            if character == ">" and not _PLAIN_OUTPUT.fullmatch(self._text, opened, self._at):
+                self._refuse(self._near(opened), Need.UNSURE)
         elif character == "(" and self._at == start:
             raise UnsureError(start)
         elif character == "(" and _ASSIGNED.fullmatch(self._text, start, self._at):
@@ -124,6 +128,9 @@ class WordScanner(QuoteScanner):
         if not match:
             raise UnsureError(start)
         self._at = match.end()
+        name = match.group().lstrip("#!")
+        if match.group().startswith("!") or self._peek() == "@":
+            self._computed.add(name)
         if self._peek() == "}":
             self._at += 1
             return
@@ -134,7 +141,12 @@ class WordScanner(QuoteScanner):
             self._refuse(self._at, Need.NAME)
         if self._peek() == "[":
             self._index()
+        if self._peek() == "@":
+            self._computed.add(name)
+        assigns = self._peek() == "=" or self._peek(2) == ":="
         self._operation(start, quoted=quoted)
+        if assigns:
+            self._holds(name, start + 2, self._at)
 
     def _operation(self, start: int, *, quoted: bool) -> None:
         rest = self._text[self._at : self._at + 2]
