@@ -204,8 +204,11 @@ def _make(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verd
 
 def _git(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verdict]:
     """Settings that name programs: `git -c core.pager=...`, `git config alias.x ...`."""
-    if any(_GIT_SETTING.search(word.prefix) for word in arguments):
-        yield from (Verdict(word, Need.CODE, name) for word in arguments if word.marks)
+    settings = [word for word in arguments if _GIT_SETTING.search(word.prefix)]
+    # `-c core.fsmonitor=false` is whole; a name without its value takes one of the words behind it
+    whole = all(word.text is not None and "=" in word.text for word in settings)
+    suspects = [word for word in settings if word.marks] if whole else arguments
+    yield from (Verdict(word, Need.CODE, name) for word in suspects if word.marks)
 
 
 def _names(name: str, arguments: Sequence[Word], _language: str) -> Iterator[Verdict]:
