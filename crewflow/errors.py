@@ -6,9 +6,7 @@ An exception stops the command at hand; `cli` alone turns it into text and an ex
     CrewflowError
     ├── UsageError          2   wrong usage, or no such run, task, workflow
     ├── SpecError           3   the files are invalid; carries every problem found
-    ├── NotAvailableError   3   a key of the language that this version does not run yet
     ├── HeldError           6   another process holds the run
-    ├── MissingError        8   something is not on this machine (a program, git)
     └── StateError         10   the state folder is damaged or cannot be written
 
 User-facing text is lower case, says what failed first, and puts names in backticks.
@@ -118,22 +116,10 @@ class SpecError(CrewflowError):
         self.problems = problems
 
 
-class NotAvailableError(CrewflowError):
-    """A key or command of the language that this version refuses by name."""
-
-    exit_code = ExitCode.INVALID
-
-
 class HeldError(CrewflowError):
     """Another process holds what this one asked for."""
 
     exit_code = ExitCode.HELD
-
-
-class MissingError(CrewflowError):
-    """Something that is needed is not on this machine."""
-
-    exit_code = ExitCode.MISSING
 
 
 class StateError(CrewflowError):

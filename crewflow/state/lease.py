@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from crewflow.state.paths import RunPaths
 
 HEARTBEAT_SECONDS = 60.0
-STALE_SECONDS = 300.0
-"""Five beats: a holder that has been silent for so long is shown as silent. It still holds its lease."""
 
 _SAID = {"pid": int, "start": int, "boot_id": str, "host": str, "purpose": str, "wall": float, "boot": float}
 
