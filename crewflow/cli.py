@@ -13,9 +13,11 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from crewflow.commands.arguments import (
+    AGENTS_ACTIONS,
     COMMANDS,
     LATER,
     RUNS_ACTIONS,
+    SCHEDULE_ACTIONS,
     Wish,
     build_parser,
     flag,
@@ -39,11 +41,6 @@ NOT_BUILT: Final = (
     "pause",
     "unpause",
     "tell",
-    "explain",
-    "schedule",
-    "workflows",
-    "teams",
-    "agents",
     "recommend",
     "costs",
     "tighten",
@@ -57,8 +54,14 @@ NOT_BUILT: Final = (
 )
 """Commands that the language names and this version refuses; `docs/reference.md` lists them."""
 
-NOT_BUILT_RUNS: Final = ("prune", "export", "import", "repair")
-"""The same of `crewflow runs`."""
+NOT_BUILT_ACTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "runs": ("prune", "export", "import", "repair"),
+    "agents": ("show", "check", "try"),
+    "schedule": ("next", "run", "pause", "resume", "history", "start", "once", "simulate", "install"),
+}
+"""The same of what a command can do."""
+
+_ACTIONS: Final = {"runs": RUNS_ACTIONS, "agents": AGENTS_ACTIONS, "schedule": SCHEDULE_ACTIONS}
 
 _LATER_OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "init": ("--template",),
@@ -179,8 +182,8 @@ def _refuse_what_is_not_built(words: Sequence[str]) -> str:
             raise UsageError(f"`{option}` {LATER}", hint="`docs/reference.md` lists what is there")
     if command in NOT_BUILT:
         raise UsageError(f"`{command}` {LATER}", hint="`crewflow --help` lists what there is")
-    if command == "runs" and rest[0]:
-        _refuse_action(rest[0])
+    if command in _ACTIONS and rest[0]:
+        _refuse_action(command, rest[0])
     if command and command not in COMMANDS:
         meant = _OTHER_WORDS.get(command)
         known = f"did you mean `crewflow {meant}`?" if meant else near(command, COMMANDS)
@@ -211,12 +214,12 @@ _OTHER_WORDS: Final = {
 """What other tools call our commands."""
 
 
-def _refuse_action(action: str) -> None:
-    hint = "`crewflow runs --help` lists what there is"
-    if action in NOT_BUILT_RUNS:
-        raise UsageError(f"`runs {action}` {LATER}", hint=hint)
-    if action not in RUNS_ACTIONS:
-        raise UsageError(f"there is no `runs {action}`", hint=near(action, RUNS_ACTIONS) or hint)
+def _refuse_action(command: str, action: str) -> None:
+    hint = f"`crewflow {command} --help` lists what there is"
+    if action in NOT_BUILT_ACTIONS[command]:
+        raise UsageError(f"`{command} {action}` {LATER}", hint=hint)
+    if action not in _ACTIONS[command]:
+        raise UsageError(f"there is no `{command} {action}`", hint=near(action, _ACTIONS[command]) or hint)
 
 
 def _refuse_later_environment(command: str) -> None:

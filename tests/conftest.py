@@ -36,6 +36,8 @@ PATIENCE = 60.0
 
 LOOPBACK = "127.0.0.1,localhost,::1"
 
+os.environ.pop("GITHUB_ACTIONS", None)  # with it, `validate` annotates: tests of that set it themselves
+
 
 # --- the guard ------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from crewflow.graph import references
 from crewflow.spec import filters
 from crewflow.spec.schema import schema
 from crewflow.spec.schema_words import levels_of
-from crewflow.spec.words import KINDS, NOT_BUILT
+from crewflow.spec.words import KINDS, NOT_RUN
 
 ROOT = Path(__file__).parents[1]
 LANGUAGE = ROOT / "docs" / "language.md"
@@ -30,6 +30,40 @@ SECTIONS = {
     "step": "Step",
     "retry": "Failure and retry",
     "output": "Outputs and results",
+    **dict.fromkeys(("team", "role", "fallback", "batch", "hints"), "Team"),
+    **dict.fromkeys(
+        (
+            "agent",
+            "flags of an agent",
+            "access of an agent",
+            "variables of an access level",
+            "reading",
+            "number of an agent",
+            "usage of an agent",
+            "error of an agent",
+            "output of an agent",
+            "failure of an agent",
+        ),
+        "Agent",
+    ),
+    "schedule": "Schedule",
+    **dict.fromkeys(
+        (
+            "approval",
+            "approval before writes",
+            "rework",
+            "budget",
+            "budget of a run",
+            "budget of a day",
+            "concurrency",
+            "expect",
+            "expand",
+            "hooks",
+            "pool",
+        ),
+        "Read and not run yet",
+    ),
+    "estimate": "Step",
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -166,9 +200,10 @@ def test_what_is_refused_is_listed_whole():
     text = section(REFERENCE, "What this version refuses")
     rows = dict(re.findall(r"^\| (\w+) \| (.*) \|$", text, re.MULTILINE))
     listed = {where: set(re.findall(r"`([^`]+)`", row)) for where, row in rows.items()}
-    for level, keys in NOT_BUILT.items():
-        assert listed[level] == set(keys), level
-    assert listed["commands"] == {*cli.NOT_BUILT, *(f"runs {name}" for name in cli.NOT_BUILT_RUNS)}
+    for level in ("project", "workflow", "step"):
+        assert listed[level] == set(NOT_RUN[level]), level
+    actions = {f"{command} {name}" for command, names in cli.NOT_BUILT_ACTIONS.items() for name in names}
+    assert listed["commands"] == {*cli.NOT_BUILT} | actions
     assert listed["options"] == set(cli.NOT_BUILT_OPTIONS)
 
 

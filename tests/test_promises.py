@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crewflow.engine.render import decide_condition
+from crewflow.engine.ask import decide_condition
 from crewflow.engine.view import View
 from crewflow.graph.plan import Condition, from_bytes
 from crewflow.run.events import (

@@ -11,6 +11,7 @@ from crewflow.engine.keeper import Keeper
 
 if TYPE_CHECKING:
     from crewflow.commands.project import Inputs
+    from crewflow.graph.plan import Plan
     from crewflow.report.console import Console
 
 
@@ -45,19 +46,29 @@ def _apply(
 ) -> int:
     # modules, nodes and plan stay: looking at them again and again would only cost time
     gc.disable()
+    try:
+        project, plan = _prepare(folder, workflow, inputs, on_failure)
+    finally:
+        gc.freeze()
+        gc.enable()
     from crewflow.commands.crew import crewed  # noqa: PLC0415  (the keeper is forked first)
-    from crewflow.commands.project import choose, compile_chosen  # noqa: PLC0415  (as above)
     from crewflow.engine.apply import begin_run  # noqa: PLC0415  (as above)
-    from crewflow.spec.model import OnFailure  # noqa: PLC0415  (as above)
     from crewflow.state.folder import open_state  # noqa: PLC0415  (as above)
+
+    state = open_state(project)
+    with crewed(console, project, state, jobs or os.cpu_count() or 1, keeper) as crew:
+        begin_run(plan, crew.setting)
+        return int(crew.finish())
+
+
+def _prepare(folder: str, workflow: str | None, inputs: Inputs, on_failure: str | None) -> tuple[str, Plan]:
+    """The root of the project, and the plan that is to be run."""
+    from crewflow.commands.project import choose, compile_chosen, refuse_unready  # noqa: PLC0415  (as above)
+    from crewflow.spec.model import OnFailure  # noqa: PLC0415  (as above)
 
     chosen = choose(folder, workflow)
     plan = compile_chosen(chosen, inputs)
-    if on_failure is not None:
-        plan = replace(plan, on_failure=OnFailure(on_failure))
-    state = open_state(chosen.project.root)
-    gc.freeze()
-    gc.enable()
-    with crewed(console, chosen.project.root, state, jobs or os.cpu_count() or 1, keeper) as crew:
-        begin_run(plan, crew.setting)
-        return int(crew.finish())
+    refuse_unready(chosen)
+    return chosen.project.root, plan if on_failure is None else replace(
+        plan, on_failure=OnFailure(on_failure)
+    )

@@ -15,8 +15,23 @@ from crewflow.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    Actions = dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
+    """Word -> what it does, and what adds its arguments."""
+
 LATER: Final = "is not available in this version"
 """What is said of what the language names and this version lacks."""
+
+SCHEMAS: Final = (
+    "project",
+    "workflow",
+    "team",
+    "agent",
+    "schedule",
+    "expansion",
+    "event",
+    "problems",
+)
+"""The schemas that `crewflow schema` prints."""
 
 _MOST_JOBS: Final = 10_000
 
@@ -224,7 +239,7 @@ def _fill_init(parser: argparse.ArgumentParser) -> None:
 def _fill_validate(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(module="validate")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the project)")
-    _format_argument(parser, ("text", "json"), ("github", "gitlab", "sarif", "junit"))
+    _format_argument(parser, ("text", "json", "github", "gitlab", "sarif", "junit"), ())
     _add_flag(parser, "--strict", help="warnings fail too")
     _add_choice(parser, "--fail-level", ("error", "warning"), help="from what on it fails (default: error)")
 
@@ -285,8 +300,12 @@ def _fill_events(parser: argparse.ArgumentParser) -> None:
 
 
 def _fill_runs(parser: argparse.ArgumentParser) -> None:
+    _add_actions(parser, RUNS_ACTIONS)
+
+
+def _add_actions(parser: argparse.ArgumentParser, known: Actions) -> None:
     actions = parser.add_subparsers(metavar="ACTION", parser_class=Parser, required=True)
-    for name, (summary, fill) in RUNS_ACTIONS.items():
+    for name, (summary, fill) in known.items():
         action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         _add_globals(action, top=False)
         action.set_defaults(parser=action)
@@ -300,20 +319,51 @@ def _fill_runs_list(parser: argparse.ArgumentParser) -> None:
 def _fill_graph(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(module="graph")
     _workflow_argument(parser)
-    _format_argument(parser, ("ascii", "mermaid", "json"), ("dot", "svg"))
+    _format_argument(parser, ("ascii", "mermaid", "dot", "svg", "json"), ())
+
+
+def _fill_explain(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(module="explain")
+    what = "a rule such as CF201 (default: list all), a run, or a task of the latest run"
+    parser.add_argument("subject", nargs="?", metavar="RULE|RUN", help=what)
+    parser.add_argument("task", nargs="?", metavar="TASK", help="the task of that run")
+
+
+def _fill_workflows(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(module="listing", what="workflows")
+
+
+def _fill_teams(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(module="listing", what="teams")
+
+
+def _fill_agents(parser: argparse.ArgumentParser) -> None:
+    _add_actions(parser, AGENTS_ACTIONS)
+
+
+def _fill_agents_list(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(module="listing", what="agents")
+
+
+def _fill_schedule(parser: argparse.ArgumentParser) -> None:
+    _add_actions(parser, SCHEDULE_ACTIONS)
+
+
+def _fill_schedule_list(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(module="listing", what="schedules")
 
 
 def _fill_schema(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(module="schema")
-    kind = _one_of("project", "workflow", later=("team", "agent", "schedule", "expansion"))
-    parser.add_argument("kind", nargs="?", type=kind, metavar="KIND", help="project or workflow")
+    kind = _one_of(*SCHEMAS)
+    parser.add_argument("kind", nargs="?", type=kind, metavar="KIND", help=f"one of {', '.join(SCHEMAS)}")
 
 
 def _fill_version(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(module="version")
 
 
-COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
+COMMANDS: Final[Actions] = {
     "init": ("write a project that runs at once", _fill_init),
     "validate": ("say every fault of the project's files", _fill_validate),
     "plan": ("say what would run, in what order, and why", _fill_plan),
@@ -323,7 +373,12 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
     "logs": ("show the output of tasks", _fill_logs),
     "events": ("show the records of a run", _fill_events),
     "runs": ("list runs, show one", _fill_runs),
-    "graph": ("draw the DAG of a workflow", _fill_graph),
+    "graph": ("draw the DAG of a workflow, or of a run with its states", _fill_graph),
+    "explain": ("say what a rule means, or why a task ran, waited or failed", _fill_explain),
+    "workflows": ("list the workflows that can be applied here", _fill_workflows),
+    "teams": ("list the teams", _fill_teams),
+    "agents": ("list the agents, and which are installed", _fill_agents),
+    "schedule": ("list the schedules", _fill_schedule),
     "schema": ("print the JSON Schema of a kind of document", _fill_schema),
     "version": ("print the version", _fill_version),
 }
@@ -331,4 +386,12 @@ COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]
 RUNS_ACTIONS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
     "list": ("the runs of this project, newest first", _fill_runs_list),
     "show": ("one run, as `status` does", _fill_status),
+}
+
+AGENTS_ACTIONS: Final[Actions] = {
+    "list": ("the agents, and whether their programs are here", _fill_agents_list),
+}
+
+SCHEDULE_ACTIONS: Final[Actions] = {
+    "list": ("the schedules of this project", _fill_schedule_list),
 }

@@ -95,11 +95,10 @@ class Crewed:
 
 def _extent(machine: Machine) -> str:
     """How much is to be done, at most."""
-    done = sum(
-        task.state is TaskState.SUCCEEDED and not task.step.planned.final for task in machine.tasks.values()
-    )
+    tasks = [task for task in machine.tasks.values() if task.inner is None]
+    done = sum(task.state is TaskState.SUCCEEDED and not task.step.planned.final for task in tasks)
     kept = f" ({done:,} succeeded before)" if done else ""
-    return f"{plural(len(machine.tasks), 'task')}{kept}, at most {machine.slots} at once"
+    return f"{plural(len(tasks), 'task')}{kept}, at most {machine.slots} at once"
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """`crewflow logs`: the output of a run: of one task as bytes, of all with the task before each line.
 
-Tasks come in the order in which they started. What is shown is the last attempt of each; with `-f` every
-attempt, since they are shown as they come.
+For a container its tasks are shown. They come in the order in which they started. What is shown is the last
+attempt of each; with `-f` every attempt, since they are shown as they come.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from crewflow.commands.following import turns
 from crewflow.commands.project import choose_run
-from crewflow.errors import ExitCode, UsageError
+from crewflow.commands.tasks import find_task
+from crewflow.errors import ExitCode
 from crewflow.report.console import flush, write_data
-from crewflow.spec.suggest import nearest
+from crewflow.run.standing import walk
 from crewflow.state import codec
 from crewflow.state.logs import log_path
 from crewflow.state.replay import tell_story
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def run(console: Console, folder: str, *, reference: str | None, task: str | None, follow: bool) -> int:
     """Print logs; with `-f` go on until the run has ended."""
     paths = choose_run(folder, reference)
-    wanted = None if task is None else _find_task(paths, task)
+    wanted = None if task is None else _wanted(paths, task)
     if console.as_json:
         logs = _all(paths, wanted, follow=follow)
         console.document({"run": paths.run_id, "logs": [log.as_data() for log in logs]})
@@ -40,20 +41,15 @@ def run(console: Console, folder: str, *, reference: str | None, task: str | Non
     return int(ExitCode.DONE)
 
 
-def _find_task(paths: RunPaths, wanted: str) -> str:
-    """The id of a task; `test:3.11` is another way to write `test[3.11]`."""
-    step, colon, leg = wanted.partition(":")
-    known = tell_story(paths).tasks
-    written_out = f"{step}[{leg}]" if colon else wanted
-    for name in (wanted, written_out):
-        if name in known:
-            return name
-    guess = nearest(written_out, known)
-    hint = f"did you mean `{guess}`?" if guess else f"see `crewflow status {paths.run_id}`"
-    raise UsageError(f"run `{paths.run_id}` has no task `{wanted}`", hint=hint)
+def _wanted(paths: RunPaths, task: str) -> frozenset[str]:
+    """The task that is meant; of a container the tasks in it."""
+    story = tell_story(paths)
+    name = find_task(story, task)
+    inner = story.machine.tasks[name].inner
+    return frozenset({name} if inner is None else (one.task.id for one in walk(inner)))
 
 
-def _all(paths: RunPaths, wanted: str | None, *, follow: bool) -> list[_Log]:
+def _all(paths: RunPaths, wanted: frozenset[str] | None, *, follow: bool) -> list[_Log]:
     """The last attempt of each task that has started; with `follow` every one, once the run has ended."""
     logs: dict[tuple[str, int], _Log] = {}
     for records in turns(paths, until_end=follow):
@@ -61,18 +57,18 @@ def _all(paths: RunPaths, wanted: str | None, *, follow: bool) -> list[_Log]:
             task, attempt = record["task"], record["attempt"]
             if not follow:
                 logs.pop((task, attempt - 1), None)
-            logs[task, attempt] = _Log(paths, task, attempt, prefixed=wanted is None)
+            logs[task, attempt] = _Log(paths, task, attempt, prefixed=_is_many(wanted))
     return list(logs.values())
 
 
-def _follow(paths: RunPaths, wanted: str | None) -> None:
+def _follow(paths: RunPaths, wanted: frozenset[str] | None) -> None:
     """Copy what comes, and look no more at attempts that have ended."""
     logs: dict[tuple[str, int], _Log] = {}
     for records in turns(paths, until_end=True):
         for record in _about(records, wanted, codec.STARTED, codec.ENDED):
             key = record["task"], record["attempt"]
             if record["type"] == codec.STARTED:
-                logs[key] = _Log(paths, *key, prefixed=wanted is None)
+                logs[key] = _Log(paths, *key, prefixed=_is_many(wanted))
             elif key in logs:
                 logs[key].copy_new()
                 logs.pop(key).end()
@@ -83,8 +79,14 @@ def _follow(paths: RunPaths, wanted: str | None) -> None:
         log.end()
 
 
-def _about(records: list[dict[str, Any]], wanted: str | None, *kinds: str) -> Iterator[dict[str, Any]]:
-    return (r for r in records if r["type"] in kinds and wanted in {None, r["task"]})
+def _about(
+    records: list[dict[str, Any]], wanted: frozenset[str] | None, *kinds: str
+) -> Iterator[dict[str, Any]]:
+    return (r for r in records if r["type"] in kinds and (wanted is None or r["task"] in wanted))
+
+
+def _is_many(wanted: frozenset[str] | None) -> bool:
+    return wanted is None or len(wanted) > 1
 
 
 class _Log:

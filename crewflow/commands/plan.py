@@ -9,12 +9,14 @@ from crewflow.commands.project import choose, compile_chosen
 from crewflow.engine.apply import slots_of
 from crewflow.errors import ExitCode
 from crewflow.report.plan import plan_document, plan_text
+from crewflow.spec.source import collector_off
 
 if TYPE_CHECKING:
     from crewflow.commands.project import Inputs
     from crewflow.report.console import Console
 
 
+@collector_off()  # a plan of many tasks is made, printed and gone
 def run(
     console: Console, folder: str, *, workflow: str | None, inputs: Inputs, jobs: int | None, output: str
 ) -> int:

@@ -59,6 +59,7 @@ def choose(start: str, name: str | None) -> Chosen:
     """
     from crewflow.spec.load import (  # noqa: PLC0415  (readers need no YAML)
         load_file,
+        load_own,
         load_project,
         load_workflow,
     )
@@ -69,7 +70,9 @@ def choose(start: str, name: str | None) -> Chosen:
     elif name is not None:
         project, problems = load_workflow(root, name)
     else:
-        project, problems = load_project(root)
+        project, problems = load_own(root)
+        if project.default_workflow is None and len(project.workflows) != 1:
+            project, problems = load_project(root)
     _refuse_faults(problems)
     return Chosen(project, _pick(project, name))
 
@@ -85,6 +88,13 @@ def compile_chosen(chosen: Chosen, given: Inputs) -> Plan:
         _refuse_faults(check_workflow(chosen.project, chosen.workflow))  # the workflow's own faults go first
         raise
     return compile_workflow(chosen.project, chosen.workflow, inputs)
+
+
+def refuse_unready(chosen: Chosen) -> None:
+    """Raise SpecError for all that the chosen workflow asks for and this version does not run."""
+    from crewflow.graph.unready import refusals  # noqa: PLC0415  (as above)
+
+    _refuse_faults(refusals(chosen.project, chosen.workflow))
 
 
 def choose_run(start: str, reference: str | None) -> RunPaths:
@@ -139,7 +149,7 @@ def _pick_default(project: Project) -> Workflow:
         return _pick(project, project.default_workflow)
     if len(project.workflows) == 1:
         return next(iter(project.workflows.values()))
-    listed = ", ".join(f"`{one}`" for one in sorted({**project.shipped, **project.workflows}))
+    listed = ", ".join(f"`{one}`" for one in sorted(project.workflows or project.shipped))
     if project.workflows:
         raise UsageError(
             "this project has several workflows, and no `default_workflow`", hint=f"name one: {listed}"

@@ -6,50 +6,70 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from crewflow.commands.project import project_root
-from crewflow.errors import ExitCode, Severity, UsageError
+from crewflow.commands.arguments import flag
+from crewflow.commands.project import git_root, project_root
+from crewflow.errors import ExitCode, UsageError
 from crewflow.graph.compile import check_workflow
-from crewflow.report.problems import to_json, to_text
+from crewflow.report.console import write_data
+from crewflow.report.formats.checked import Checked
+from crewflow.report.formats.table import FORMATS
+from crewflow.report.problems import count
+from crewflow.report.rules import catalogue
 from crewflow.report.words import plural
-from crewflow.spec.load import load_file, load_project
+from crewflow.schedule.check import check_schedules
+from crewflow.spec.find import PROJECT_FILES
+from crewflow.spec.ignore import apply_ignores
+from crewflow.spec.load import load_file, load_own
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from crewflow.errors import Problem
     from crewflow.report.console import Console
+    from crewflow.spec.ignore import Ignored
     from crewflow.spec.model import Project
+
+    Loaded = tuple[Project, tuple[Problem, ...]]
 
 
 def run(
     console: Console, folder: str, *, paths: list[str], output: str, strict: bool, fail_level: str
 ) -> int:
-    """Print every problem; exit 3 if one of them is an error (or a warning that counts)."""
-    checked = _check_files(folder, paths) if paths else _check_project(folder)
-    problems, workflows = checked
-    failing = _failing(problems, strict=strict or fail_level == "warning")
-    if console.as_json or output == "json":
-        console.document(to_json(problems))
-    elif problems:
-        console.data(to_text(problems, color=console.has_color(sys.stdout)))
-    elif not console.quiet:
-        console.talk(f"{plural(workflows, 'workflow')} checked: no faults")
-    return int(ExitCode.INVALID if failing else ExitCode.DONE)
+    """Print every problem; exit 3 if one of them is an error (or a warning that counts).
+
+    Raises:
+        UsageError: a path does not exist, there is no workflow, or two formats are asked for.
+    """
+    form = _format(console, output)
+    root = project_root(folder)
+    loaded = [load_file(path, root) for path in _expand(folder, paths)] if paths else [_load_project(root)]
+    problems, ignored = _problems(loaded, complete=not paths)
+    checked = Checked(
+        problems,
+        ignored,
+        files=tuple(_files(root, loaded)),
+        project=root,
+        repository=git_root(root) or root,
+        strict=strict or fail_level == "warning",
+        quiet=console.quiet,
+        color=console.has_color(sys.stdout),
+    )
+    _show(console, form, checked, sum(len(project.workflows) for project, _ in loaded))
+    return int(ExitCode.INVALID if checked.failing else ExitCode.DONE)
 
 
-def _check_project(folder: str) -> tuple[tuple[Problem, ...], int]:
-    project, problems = load_project(project_root(folder))
+def _format(console: Console, output: str) -> str:
+    if console.as_json and output not in {"text", "json"}:
+        hint = "give one of them; `CREWFLOW_JSON` and `CREWFLOW_FORMAT` of the environment count too"
+        raise UsageError(f"`--json` and `--format {output}` ask for two formats", hint=hint)
+    return "json" if console.as_json else output
+
+
+def _load_project(root: str) -> Loaded:
+    project, problems = load_own(root)
     if not project.workflows and not problems:
         raise UsageError("there is no workflow here", hint="start one with `crewflow init`")
-    return _sorted((*problems, *_check(project))), len(project.workflows)
-
-
-def _check_files(folder: str, paths: list[str]) -> tuple[tuple[Problem, ...], int]:
-    problems: list[Problem] = []
-    workflows = 0
-    for path in _expand(folder, paths):
-        project, found = load_file(path, project_root(folder))
-        problems += (*found, *_check(project))
-        workflows += len(project.workflows)
-    return _sorted(tuple(dict.fromkeys(problems))), workflows
+    return project, problems
 
 
 def _expand(folder: str, paths: list[str]) -> list[str]:
@@ -66,15 +86,41 @@ def _expand(folder: str, paths: list[str]) -> list[str]:
     return found
 
 
+def _problems(loaded: Sequence[Loaded], *, complete: bool) -> tuple[tuple[Problem, ...], tuple[Ignored, ...]]:
+    """What was found, each thing once and in order of place, without what the project ignores."""
+    found = dict.fromkeys(
+        problem for project, problems in loaded for problem in (*problems, *_check(project))
+    )
+    entries = loaded[0][0].ignore if loaded else ()
+    known = catalogue() if entries else ()
+    kept, ignored = apply_ignores(entries, _sorted(found), known, complete=complete)
+    return _sorted(kept), ignored
+
+
 def _check(project: Project) -> list[Problem]:
-    return [
-        problem for workflow in project.workflows.values() for problem in check_workflow(project, workflow)
-    ]
+    workflows = project.workflows.values()
+    found = [problem for workflow in workflows for problem in check_workflow(project, workflow)]
+    return [*found, *check_schedules(project)]
 
 
-def _sorted(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.place, problem.rule)))
 
 
-def _failing(problems: tuple[Problem, ...], *, strict: bool) -> bool:
-    return any(strict or problem.severity is Severity.ERROR for problem in problems)
+def _files(root: str, loaded: Sequence[Loaded]) -> Iterator[str]:
+    """The files that were read; those that have problems need not be among them."""
+    yield from (name for name in PROJECT_FILES if os.path.isfile(os.path.join(root, name)))
+    yield from (workflow.source.file for project, _ in loaded for workflow in project.workflows.values())
+
+
+def _show(console: Console, form: str, checked: Checked, workflows: int) -> None:
+    shown = FORMATS[form](checked)
+    if form != "text":
+        write_data(f"{shown}\n".encode("utf-8", "backslashreplace") if shown else b"")
+    elif shown:
+        console.data(shown)
+    elif not checked.problems and not checked.quiet:
+        told = count((), len(checked.ignored))
+        console.talk(f"{plural(workflows, 'workflow')} checked: no faults{', ' if told else ''}{told}")
+    if form == "text" and checked.shown.problems and flag(os.environ.get("GITHUB_ACTIONS", "")):
+        console.talk(FORMATS["github"](checked.shown))  # the runner reads both streams

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from crewflow import durable
 from crewflow.engine.dispatch import Dispatch
-from crewflow.engine.results import bring_back, file_hash
 from crewflow.engine.snapshots import Snapshots
 from crewflow.engine.view import View
 from crewflow.errors import CrewflowError, HeldError, UsageError
@@ -23,6 +22,7 @@ from crewflow.state.journal import Journal, read_journal
 from crewflow.state.lease import acquire
 from crewflow.state.records import GENERATION
 from crewflow.state.replay import recorded_plan, replay
+from crewflow.state.results import bring_back, file_hash
 from crewflow.state.runs import create_run, new_run_id, plan_hash
 
 if TYPE_CHECKING:
@@ -184,7 +184,8 @@ def _generation(
     run, slots = held.run, machine.slots
     number = past.generations + 1 if past else 1
     header = {"run": run.run_id, "workflow": machine.plan.workflow, "plan": plan, "slots": slots}
-    lost = [task for task in machine.tasks.values() if task.state is TaskState.RUNNING]
+    running = (task for task in machine.tasks.values() if task.inner is None)
+    lost = [task for task in running if task.state is TaskState.RUNNING]
     with _closing(Journal.create(run, number, header, setting.clock, past)) as journal:
         snapshots = Snapshots(run, machine, setting.clock)
         observer = setting.observe(run, machine, past.records if past else ())

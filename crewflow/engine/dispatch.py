@@ -15,11 +15,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from zlib import crc32
 
+from crewflow.engine.ask import decide_condition, find_legs, give_inputs, give_outcome, is_allowed
 from crewflow.engine.executor import Ended, Spawned
-from crewflow.engine.render import decide_condition, is_allowed, render_attempt
-from crewflow.engine.results import bring_back, move_large
+from crewflow.engine.render import render_attempt
 from crewflow.run.events import (
     AskCondition,
+    AskInputs,
+    AskLegs,
+    AskOutcome,
     CancelAttempt,
     DelayRetry,
     Refused,
@@ -30,6 +33,7 @@ from crewflow.run.events import (
 from crewflow.run.states import Outcome, RunState, TaskState
 from crewflow.spec.expression import RenderError
 from crewflow.state import codec
+from crewflow.state.results import bring_back, move_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,13 +103,15 @@ class Dispatch:
         self._clock = clock
         self._observer = observer
         self._interrupts = interrupts
-        self._tasks = {task.id: task for task in machine.plan.tasks}
         self._retries: list[tuple[float, str]] = []  # heap of (monotonic time, task)
         self._next_beat = clock.monotonic()
         self._signals = 0
         self._interrupted = False  # by Ctrl-C, so attempts get INT and not TERM
         self._acts: dict[type, Callable[[Any], None]] = {
             AskCondition: self._ask,
+            AskLegs: self._ask_legs,
+            AskInputs: self._ask_inputs,
+            AskOutcome: self._ask_outcome,
             DelayRetry: self._delay,
             CancelAttempt: self._cancel,
             TaskEnded: self._tell_end,
@@ -140,7 +146,7 @@ class Dispatch:
             self._start(name)
 
     def _start(self, name: str) -> None:
-        task = self._tasks[name]
+        task = self._machine.tasks[name].task
         number = self._machine.tasks[name].attempts + 1
         attempt = self._rendered(name, number)
         self._record_event(codec.STARTED, {"task": name, "attempt": number})
@@ -154,7 +160,9 @@ class Dispatch:
 
     def _rendered(self, name: str, number: int) -> Attempt | str:
         try:
-            return render_attempt(self._tasks[name], number, self._view, self._run, self._project)
+            return render_attempt(
+                self._machine.tasks[name].task, number, self._view, self._run, self._project
+            )
         except RenderError as error:
             return error.message
 
@@ -179,7 +187,7 @@ class Dispatch:
         seed = f"{self._run.run_id}/{ended.task}/{ended.number}".encode()
         facts: dict[str, Any] = {"fraction": round(crc32(seed) / 2**32, 6)}
         try:
-            if is_allowed(self._tasks[ended.task], ended.failure, ended.exit_code, self._view):
+            if is_allowed(self._machine.tasks[ended.task].task, ended.failure, ended.exit_code, self._view):
                 facts["allowed"] = True
         except RenderError as error:
             facts["error"] = f"{ended.error}; `allow_failure`: {error.message}"
@@ -245,8 +253,8 @@ class Dispatch:
         return record
 
     def _record_event(self, kind: str, facts: dict[str, Any]) -> None:
-        record = self._record(kind, facts)
-        self._view.take(bring_back(record, self._run))
+        record = bring_back(self._record(kind, facts), self._run)
+        self._view.take(record)
         event = codec.from_record(record)
         if event is not None:
             self._tell(event)
@@ -263,10 +271,29 @@ class Dispatch:
             return
         facts: dict[str, Any] = {"task": asked.task, "value": False}
         try:
-            facts["value"] = decide_condition(self._tasks[asked.task], asked, self._view)
+            facts["value"] = decide_condition(self._machine.tasks[asked.task].task, asked, self._view)
         except RenderError as error:
             facts["error"] = f"`if`: {error.message}"
         self._record_event(codec.CONDITION, facts)
+
+    def _ask_legs(self, asked: AskLegs) -> None:
+        run = self._machine.tasks.get(asked.task)
+        if run is None or run.state is not TaskState.DECIDING:
+            return
+        facts: dict[str, Any] = {"task": asked.task}
+        try:
+            facts |= find_legs(run.step.planned, run.task, asked, self._view)
+        except RenderError as error:
+            facts["error"] = error.message
+        self._record_event(codec.UNFOLDED, move_large(facts, self._run))
+
+    def _ask_inputs(self, asked: AskInputs) -> None:
+        facts = {"task": asked.task} | give_inputs(self._machine.tasks[asked.task], self._view)
+        self._record_event(codec.INPUTS, facts)
+
+    def _ask_outcome(self, asked: AskOutcome) -> None:
+        facts = {"task": asked.task} | give_outcome(self._machine.tasks[asked.task], asked, self._view)
+        self._record_event(codec.OUTCOME, facts)
 
     def _delay(self, delay: DelayRetry) -> None:
         heapq.heappush(self._retries, (self._clock.monotonic() + delay.seconds, delay.task))

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os.path
 from typing import TYPE_CHECKING, Any
 
+from crewflow.agents.prompt import build_prompt
+from crewflow.agents.scaffold import SCAFFOLD
 from crewflow.engine.executor import Attempt
-from crewflow.run.retry import is_among
 from crewflow.spec.durations import parse_duration
-from crewflow.spec.expression import RenderError, evaluate_condition, parse_expression
-from crewflow.spec.expression_values import described
+from crewflow.spec.expression import RenderError
+from crewflow.spec.model import Kind
 from crewflow.spec.patterns import WILD_HINT, is_wild, wild_value
 from crewflow.spec.template import Template, render, render_text, render_tree, text_form
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from crewflow.engine.view import View
     from crewflow.graph.plan import Task
-    from crewflow.run.events import AskCondition
     from crewflow.state.paths import RunPaths
 
     Resolve = Callable[[tuple[str | int, ...]], Any]
@@ -33,15 +33,18 @@ def render_attempt(task: Task, number: int, view: View, run: RunPaths, project: 
     resolve = view.resolver(task, number)
     folder = run.attempt(task.id, number)
     texts = {**task.env, **task.script_env}
+    is_prompt = task.kind is Kind.PROMPT
     return Attempt(
         task=task.id,
         number=number,
-        kind=task.kind,
-        action=_action(task, resolve),
+        kind=Kind.PYTHON if is_prompt else task.kind,
+        action=SCAFFOLD if is_prompt else _action(task, resolve),
         shell=task.shell,
-        arguments=render_tree(task.arguments, resolve),
+        arguments=_scaffolded(task, view, folder, resolve)
+        if is_prompt
+        else render_tree(task.arguments, resolve),
         env={
-            **view.env,
+            **view.env_of(task),
             **{name: _text(text, resolve) for name, text in texts.items()},
             "CREWFLOW_RUN_ID": run.run_id,
             "CREWFLOW_TASK": task.id,
@@ -63,26 +66,16 @@ def render_attempt(task: Task, number: int, view: View, run: RunPaths, project: 
     )
 
 
-def decide_condition(task: Task, asked: AskCondition, view: View) -> bool:
-    """What a task's `if` says now. Raises RenderError if it has no boolean value."""
-    functions = {
-        "success": asked.success,
-        "failure": asked.failure,
-        "always": True,
-        "cancelled": asked.cancelled,
+def _scaffolded(task: Task, view: View, folder: str, resolve: Resolve) -> dict[str, Any]:
+    """What the agent `scaffold` is called with: the whole prompt, where to write it, and what is expected."""
+    results = {name: view.result_of(task, name) for name in task.informed_by}
+    prompt = build_prompt(_text(task.prompt, resolve), task.agent, results, task.outputs)
+    return {
+        "prompt": prompt,
+        "file": f"{folder}/prompt.md",
+        "outputs": {output.name: output.type for output in task.outputs if output.origin == "output"},
+        "task": task.id,
     }
-    return evaluate_condition(parse_expression(task.condition_text or "true"), view.resolver(task), functions)
-
-
-def is_allowed(task: Task, failure: str | None, exit_code: int | None, view: View) -> bool:
-    """Whether `allow_failure` covers a failure of this class. Raises RenderError if it yields no boolean."""
-    allowed = task.allow_failure
-    if isinstance(allowed, tuple):
-        return failure is not None and is_among(allowed, failure, exit_code)
-    value = render(allowed, view.resolver(task)) if isinstance(allowed, Template) else allowed
-    if not isinstance(value, bool):
-        raise RenderError(f"it must yield a boolean, and yields {described(value)}")
-    return value
 
 
 def _action(task: Task, resolve: Resolve) -> str | tuple[str, ...]:

@@ -50,7 +50,7 @@ class Snapshots:
 
     def _run_doc(self, seq: int) -> dict[str, Any]:
         machine = self._machine
-        counts = Counter(str(task.state) for task in machine.tasks.values())
+        counts = Counter(str(task.state) for task in machine.tasks.values() if task.inner is None)
         return {
             "seq": seq,
             "run_id": self._run.run_id,

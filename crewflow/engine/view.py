@@ -10,17 +10,18 @@ import posixpath
 from typing import TYPE_CHECKING, Any
 
 from crewflow.run.states import Outcome, TaskState
-from crewflow.spec.expression import UNDEFINED
+from crewflow.spec.expression import UNDEFINED, RenderError
 from crewflow.spec.lookup import look_up
-from crewflow.spec.template import render_text
+from crewflow.spec.model import Kind
+from crewflow.spec.template import render_text, render_tree
 from crewflow.state.codec import ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from crewflow.graph.plan import Plan, Task
     from crewflow.run.machine import Machine
-    from crewflow.run.standing import StepRun, TaskRun
+    from crewflow.run.standing import ScopeRun, StepRun, TaskRun
     from crewflow.spec.template import Text
 
 Keys = tuple[str | int, ...]
@@ -34,7 +35,9 @@ class View:
         self._machine = machine
         self._run_id = run_id
         self.given: dict[str, dict[str, Any]] = {}
-        self.env = {name: self._render_env(text) for name, text in plan.env.items()}
+        self._envs: dict[str, dict[str, str]] = {}  # of open containers
+        self._inputs: dict[str, dict[str, Any]] = {}  # of open calls
+        self.env = self._rendered(plan.env, self._inside(machine.root))
 
     def take(self, record: dict[str, Any]) -> None:
         """Remember what an attempt gave."""
@@ -43,25 +46,85 @@ class View:
 
     def resolver(self, task: Task, number: int | None = None) -> Callable[[Keys], Any]:
         """What a task's expressions ask; `number` is that of the attempt, if not of its last one."""
-        return lambda path: self._resolve(task, path, number)
+        run = self._machine.tasks[task.id]
+        return lambda path: self._resolve(run.step.scope, run, path, number)
 
-    def _render_env(self, text: Any) -> str:
-        return render_text(text, lambda path: self._resolve(None, path))
+    def env_of(self, task: Task) -> dict[str, str]:
+        """The variables that a task takes from what is around it."""
+        return self._env(self._machine.tasks[task.id].step.scope)
 
-    def _resolve(self, task: Task | None, path: Keys, number: int | None = None) -> Any:
+    def inputs_of(self, call: TaskRun) -> dict[str, Any]:
+        """The inputs of a called workflow. Raises RenderError if one has no value."""
+        name = call.task.id
+        if name not in self._inputs:
+            self._inputs[name] = render_tree(call.task.arguments, self.resolver(call.task))
+        return self._inputs[name]
+
+    def given_by(self, container: TaskRun) -> dict[str, Any]:
+        """What a container gives, by name. Raises RenderError if it has no value."""
+        if container.inner is None:
+            return {}
+        result: dict[str, Any] = render_tree(container.task.given, self._inside(container.inner))
+        return result
+
+    def result_of(self, task: Task, name: str) -> tuple[Any, Any]:
+        """What a step that a task names gave: its result and its outputs; None where there is none."""
+        scope = self._machine.tasks[task.id].step.scope
+        found = [self._step_value(scope, [name, fact]) for fact in ("result", "outputs")]
+        result, outputs = (None if value is UNDEFINED else value for value in found)
+        return result, outputs
+
+    def _inside(self, scope: ScopeRun) -> Callable[[Keys], Any]:
+        """What the expressions of a scope as a whole ask."""
+        return lambda path: self._resolve(scope, None, path)
+
+    def _rendered(self, texts: dict[str, Text], resolve: Callable[[Keys], Any]) -> dict[str, str]:
+        return {name: render_text(text, resolve) for name, text in texts.items()}
+
+    def _env(self, scope: ScopeRun) -> dict[str, str]:
+        """The variables of a scope: a called workflow has its own, a group adds to those around it."""
+        container = scope.task
+        if container is None:
+            return self.env
+        name = container.task.id
+        if name not in self._envs:
+            if container.task.kind is Kind.CALL:
+                self._envs[name] = self._rendered(container.task.env, self._inside(scope))
+            else:
+                own = self._rendered(container.task.env, self.resolver(container.task))
+                self._envs[name] = {**self._env(container.step.scope), **own}
+        return self._envs[name]
+
+    def _resolve(self, scope: ScopeRun, run: TaskRun | None, path: Keys, number: int | None = None) -> Any:
         root, *rest = path
         match root:
             case "inputs":
-                return look_up(self._plan.inputs, rest)
+                return look_up(self._inputs_in(scope), rest)
             case "env":
-                return look_up(self.env, rest)
+                return look_up(self._env(scope), rest)
             case "run":
                 return self._run_fact(rest)
             case "steps":
-                return self._step_value(rest)
-            case "attempt" if task is not None:
-                return look_up(self._attempt_facts(task, number), rest)
-        return look_up(task.context, path) if task is not None else UNDEFINED
+                return self._step_value(scope, rest)
+            case "attempt" if run is not None:
+                return look_up(self._attempt_facts(run, number), rest)
+        return self._of_leg(scope, run, path)
+
+    def _inputs_in(self, scope: ScopeRun) -> dict[str, Any]:
+        for container in _around(scope):
+            if container.task.kind is Kind.CALL:
+                return self.inputs_of(container)
+        return self._plan.inputs
+
+    def _of_leg(self, scope: ScopeRun, run: TaskRun | None, path: Keys) -> Any:
+        """What `matrix` or `item` means: in the task's own leg, or in that of a group around it."""
+        for one in (run, *_around(scope)):
+            found = UNDEFINED if one is None else look_up(one.task.context, path)
+            if found is not UNDEFINED:
+                return found
+            if one is not run and one is not None and one.task.kind is Kind.CALL:
+                break
+        return UNDEFINED
 
     def _run_fact(self, rest: list[str | int]) -> Any:
         match rest:
@@ -69,7 +132,8 @@ class View:
                 return _run_word(self._machine)
             case ["failed", *inner]:
                 tasks = self._machine.tasks.values()
-                return look_up([run.task.id for run in tasks if run.state is TaskState.FAILED], inner)
+                failed = [one.task.id for one in tasks if one.state is TaskState.FAILED]
+                return look_up(failed, inner)
         facts = {
             "id": self._run_id,
             "workflow": self._plan.workflow,
@@ -78,15 +142,14 @@ class View:
         }
         return look_up(facts, rest)
 
-    def _attempt_facts(self, task: Task, number: int | None) -> dict[str, Any]:
-        run = self._machine.tasks[task.id]
+    def _attempt_facts(self, run: TaskRun, number: int | None) -> dict[str, Any]:
         return {"number": number or max(run.attempts, 1), "last_error": run.error}
 
-    def _step_value(self, rest: list[str | int]) -> Any:
+    def _step_value(self, scope: ScopeRun, rest: list[str | int]) -> Any:
         if len(rest) < 2:  # noqa: PLR2004  (a step and one of its properties)
             return UNDEFINED
         name, fact, *inner = rest
-        step = self._machine.steps.get(str(name))
+        step = self._step(scope, str(name))
         read = _FACTS.get(str(fact))
         if step is None or read is None:
             return UNDEFINED
@@ -95,6 +158,14 @@ class View:
         if fact in {"outputs", "artifacts"} and inner:
             return look_up(self._each(step, lambda run: look_up(read(self, run), inner[:1])), inner[1:])
         return look_up(self._each(step, lambda run: read(self, run)), inner)
+
+    def _step(self, scope: ScopeRun, name: str) -> StepRun | None:
+        """The step that a name means in a scope: one in it, or in the groups around it."""
+        for container in _around(scope):
+            step = self._machine.steps.get(f"{container.task.id}/{name}")
+            if step is not None or container.task.kind is Kind.CALL:
+                return step
+        return self._machine.steps.get(name)
 
     def _each(self, step: StepRun, read: Callable[[TaskRun], Any]) -> Any:
         """The value of a single task; of a fan-out the list over its legs, null where a leg has none."""
@@ -137,8 +208,25 @@ def _outcome(run: TaskRun) -> str:
 
 
 def _outputs(view: View, run: TaskRun) -> Any:
+    if run.inner is not None:
+        return _given_or_nothing(view, run)
     declared = {output.name: output.default for output in run.task.outputs if output.has_default}
     return {**declared, **(view._of(run, "outputs") or {})}  # noqa: SLF001  (a row of this module's table)
+
+
+def _given_or_nothing(view: View, container: TaskRun) -> dict[str, Any]:
+    """What a container gives; nothing while it has not succeeded and lacks a part of it."""
+    try:
+        return view.given_by(container)
+    except RenderError:
+        return {}
+
+
+def _around(scope: ScopeRun) -> Iterator[TaskRun]:
+    """The containers around a scope, from the inside out."""
+    while scope.task is not None:
+        yield scope.task
+        scope = scope.task.step.scope
 
 
 def _artifacts(view: View, run: TaskRun) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from crewflow.spec.expression_tree import Path as PathNode
+from crewflow.spec.model import Kind
 
 if TYPE_CHECKING:
+    from crewflow.graph.tree import Tree
     from crewflow.spec.expression import Expression
     from crewflow.spec.model import Step, Workflow
 
@@ -38,9 +40,9 @@ class Types:
     An optional input may be null all the same, and so may what a step that did not run would have given.
     """
 
-    def __init__(self, workflow: Workflow) -> None:
+    def __init__(self, workflow: Workflow, tree: Tree) -> None:
         self._inputs = workflow.inputs
-        self._steps = {step.id: step for step in workflow.steps}
+        self._tree = tree
 
     def of(self, step: Step, expression: Expression) -> str | None:
         """The type of an expression of a step; what operators and filters make is not followed."""
@@ -54,17 +56,31 @@ class Types:
             case ("env", _):
                 return "string"
             case ("matrix", str(name)):
-                return _integer_if_all(_axis_values(step, name))
+                holder = next((one for one in self._tree.around(step) if name in matrix_names(one)), step)
+                return _integer_if_all(_axis_values(holder, name))
             case ("item",):
-                return _integer_if_all(step.for_each)
-            case ("steps", str(name), *rest) if name in self._steps:
-                return _type_of_result(self._steps[name], tuple(rest))
+                holder = next((one for one in self._tree.around(step) if one.for_each is not None), step)
+                return _integer_if_all(holder.for_each)
+            case ("steps", str(name), *rest) if found := self._tree.find(step, name):
+                return _type_of_result(found.asked, tuple(rest))
         return _FIXED.get(keys)
 
 
 def is_fan_out(step: Step) -> bool:
     """Whether a step becomes any number of tasks."""
     return step.matrix is not None or step.for_each is not None
+
+
+def matrix_names(step: Step) -> list[str]:
+    """What `matrix.` may be followed by: the axes, and what inclusions add."""
+    return list(dict.fromkeys([*(step.matrix or ()), *(key for rule in step.include for key in rule)]))
+
+
+def declared_outputs(step: Step) -> list[str]:
+    """The names of what a step gives; a call gives what its workflow declares, which is not known here."""
+    if step.kind is Kind.GATE:
+        return list(step.later.get("approval", {}).get("inputs", {}))
+    return [*step.given, *(output.name for output in step.outputs)]
 
 
 def _type_of_result(asked: Step, keys: Keys) -> str | None:

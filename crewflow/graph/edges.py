@@ -9,43 +9,49 @@ from crewflow.errors import Note
 from crewflow.graph.dag import acyclic_part, cycles, topological
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from crewflow.errors import Place
     from crewflow.graph.findings import Findings
-    from crewflow.spec.model import Step, Workflow
+    from crewflow.spec.model import Step
 
 _LONGEST_CYCLE_SHOWN: Final = 50
 _VERBS: Final = {"needs": "needs", "after": "comes after"}
 
 
-def check_edges(workflow: Workflow, findings: Findings) -> None:
-    """Tell every unknown, misdirected or circular edge of the workflow."""
-    steps = {step.id: step for step in workflow.steps}
-    for step in workflow.steps:
+def check_edges(authored: tuple[Step, ...], outside: Collection[str], findings: Findings) -> None:
+    """Tell every unknown, misdirected or circular edge between the steps of a workflow, or of a group.
+
+    Args:
+        authored: the steps.
+        outside: ids of steps around the group, which cannot be waited for from within.
+        findings: where faults are told.
+    """
+    steps = {step.id: step for step in authored}
+    for step in authored:
         for key, index, name in _edges_of(step):
-            _check_edge(findings, steps, step, key, index, name)
-    before = _without_loops(workflow)
+            _check_edge(findings, steps, outside, step, key, index, name)
+    before = _without_loops(authored)
     if topological(before) is None:
         for cycle in cycles(before):
             _tell_cycle(findings, steps, cycle)
 
 
-def known_edges(workflow: Workflow) -> dict[str, list[str]]:
+def known_edges(authored: tuple[Step, ...]) -> dict[str, list[str]]:
     """Each step with the steps it waits for, unknown names left out."""
-    known = {step.id for step in workflow.steps}
+    known = {step.id for step in authored}
     return {
         step.id: [name for name in dict.fromkeys((*step.needs, *step.after)) if name in known]
-        for step in workflow.steps
+        for step in authored
     }
 
 
 class Upstream:
     """Which steps have ended before a given one starts; found out when it is asked for the first time."""
 
-    def __init__(self, workflow: Workflow) -> None:
-        self._before = _without_loops(workflow)
-        self._final = {step.id for step in workflow.steps if step.final}
+    def __init__(self, authored: tuple[Step, ...]) -> None:
+        self._before = _without_loops(authored)
+        self._final = {step.id for step in authored if step.final}
 
     def holds(self, step: str, earlier: str) -> bool:
         """Whether `earlier` has ended before `step` starts; True where a cycle leaves it open."""
@@ -70,9 +76,9 @@ class Upstream:
         return reached
 
 
-def _without_loops(workflow: Workflow) -> dict[str, list[str]]:
+def _without_loops(authored: tuple[Step, ...]) -> dict[str, list[str]]:
     """The known edges but those from a step to itself, which are told one by one."""
-    return {name: [one for one in names if one != name] for name, names in known_edges(workflow).items()}
+    return {name: [one for one in names if one != name] for name, names in known_edges(authored).items()}
 
 
 def _edges_of(step: Step) -> Iterator[tuple[str, int, str]]:
@@ -82,10 +88,19 @@ def _edges_of(step: Step) -> Iterator[tuple[str, int, str]]:
 
 
 def _check_edge(
-    findings: Findings, steps: dict[str, Step], step: Step, key: str, index: int, name: str
+    findings: Findings,
+    steps: dict[str, Step],
+    outside: Collection[str],
+    step: Step,
+    key: str,
+    index: int,
+    name: str,
 ) -> None:
     other = steps.get(name)
-    if other is None:
+    if other is None and name in outside:
+        rule, message = "CF201", f"step `{step.id}` cannot wait for `{name}`, which stands outside its group"
+        hint: str | None = f"write it in the `{key}` of the group"
+    elif other is None:
         rule, message = "CF201", f"step `{step.id}` {_VERBS[key]} unknown step `{name}`"
         hint = findings.hint("", name, steps, None, besides=step.id)
     elif other is step:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from crewflow.spec.template import text_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     Combination = dict[str, Any]
 
@@ -59,7 +59,7 @@ def matrix_legs(
     """
     made = itertools.product(*axes.values()) if axes else ()
     combinations = [dict(zip(axes, values, strict=True)) for values in made]
-    kept = [one for one in combinations if not any(matches(one, rule) for rule in exclude)]
+    kept = _without(combinations, exclude)
     legs = _with_included(kept, axes, include)
     names = list(dict.fromkeys(itertools.chain(axes, *include)))
     labels = _labels(legs, axes, names)
@@ -90,18 +90,11 @@ def fold_label(label: str) -> str:
     return unicodedata.normalize("NFC", label).casefold()
 
 
-def matches(combination: Combination, rule: Combination) -> bool:
-    """Whether a combination has all the values that a rule names."""
-    return all(key in combination and alike(combination[key], value) for key, value in rule.items())
-
-
-def alike(left: Any, right: Any) -> bool:
-    """Whether two values read the same, whatever the order of the keys of objects."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(alike(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(alike, left, right))
-    return value_text(left) == value_text(right)
+def reading(value: Any) -> Hashable:
+    """What two values have in common if they read the same, whatever the order of the keys of objects."""
+    if isinstance(value, dict):
+        return frozenset((key, reading(inner)) for key, inner in value.items())
+    return tuple(map(reading, value)) if isinstance(value, list) else value_text(value)
 
 
 def value_text(value: Any) -> str:
@@ -109,15 +102,37 @@ def value_text(value: Any) -> str:
     return "null" if value is None else text_form(value)
 
 
+def _without(combinations: list[Combination], exclude: Iterable[Combination]) -> list[Combination]:
+    """The combinations that no exclusion matches; those that name the same axes are asked as one."""
+    groups: dict[tuple[str, ...], set[Hashable]] = {}
+    for rule in exclude:
+        names = tuple(sorted(rule))
+        groups.setdefault(names, set()).add(_readings(rule, names))
+    return [
+        one
+        for one in combinations
+        if not any(one.keys() >= set(names) and _readings(one, names) in out for names, out in groups.items())
+    ]
+
+
+def _readings(combination: Combination, names: Iterable[str]) -> Hashable:
+    return tuple(reading(combination[name]) for name in names)
+
+
 def _with_included(
     kept: list[Combination], axes: Mapping[str, Sequence[Any]], include: Iterable[Combination]
 ) -> list[Combination]:
     grown = [dict(one) for one in kept]
     added = []
+    # The axis values of a combination never change, so those that have the same are found once.
+    alike: dict[tuple[str, ...], dict[Hashable, list[Combination]]] = {}
     for rule in include:
-        of_axes = {key: value for key, value in rule.items() if key in axes}
-        # The axis values of a combination never change, so this asks for the original ones.
-        joined = [one for one in grown if matches(one, of_axes)]
+        names = tuple(sorted(key for key in rule if key in axes))
+        if names not in alike:
+            alike[names] = {}
+            for one in grown:
+                alike[names].setdefault(_readings(one, names), []).append(one)
+        joined = alike[names].get(_readings(rule, names), [])
         for one in joined:
             one.update({key: value for key, value in rule.items() if key not in axes})
         if not joined:

@@ -10,7 +10,9 @@ import itertools
 from typing import TYPE_CHECKING
 
 from crewflow.errors import Note, Place, Problem, Severity
+from crewflow.spec.lines import MAX_FAULTS
 from crewflow.spec.suggest import nearest
+from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,6 +34,7 @@ class Findings:
         self._paths: dict[_Key, set[Path]] = {}
         self._places: set[Place] = set()
         self._comparisons = _MOST_COMPARISONS
+        self._more = 0  # faults beyond those that are kept
 
     def tell(
         self,
@@ -51,6 +54,9 @@ class Findings:
         """
         place = at or self._source.place(path)
         key = (place, rule)
+        if key not in self._found and len(self._found) >= MAX_FAULTS:
+            self._more += 1
+            return
         self._paths.setdefault(key, set()).add(path)
         if key not in self._found:
             self._places.add(place)
@@ -65,9 +71,17 @@ class Findings:
         elif (place, rule) in self._found:
             self._paths[place, rule].add(path)
 
+    def is_told(self, path: Path) -> bool:
+        """Whether the value at `path` has a fault already."""
+        return self._source.place(path) in self._places
+
     def problems(self) -> tuple[Problem, ...]:
         """All that was told, in order of place."""
         told = [self._with_uses(key, problem) for key, problem in self._found.items()]
+        if self._more:
+            hint = f"the first {MAX_FAULTS:,} are told"
+            place = self._source.place(())
+            told.append(Problem("CF011", place, "the document has too many faults", hint))
         return tuple(sorted(told, key=lambda problem: (problem.place, problem.rule, problem.message)))
 
     def within(self, path: Path, source: str, offset: int, length: int) -> Place:
@@ -75,7 +89,7 @@ class Findings:
 
         An `if` is kept without the `${{ }}` around it: offsets count from the start of its expression.
         """
-        if path[2:] != ("if",):  # behind `steps` and the id
+        if not _is_condition(path):
             return self._source.within(path, offset, length)
         whole = self._source.place(path)
         start = self._text_at(whole).find(source)
@@ -117,7 +131,7 @@ class Findings:
         """
         guess = self._nearest(name, known, besides) if name is not None else None
         if guess is not None:
-            return f"did you mean `{prefix}{guess}`?"
+            return f"did you mean {quoted(f'{prefix}{guess}')}?"
         names = list(itertools.islice((one for one in known if one != besides), _MOST_NAMES + 1))
         return "; ".join(part for part in (_listed(prefix, names), advice) if part) or None
 
@@ -153,7 +167,12 @@ class Findings:
         )
 
 
+def _is_condition(path: Path) -> bool:
+    """Whether a path is that of an `if`: right behind sections and ids, which take turns."""
+    return path[-1] == "if" and len(path) % 2 == 1 and {"steps", "finally"}.issuperset(path[:-1:2])
+
+
 def _listed(prefix: str, names: list[str]) -> str:
-    shown = ", ".join(f"`{prefix}{one}`" for one in names[:_MOST_NAMES])
+    shown = ", ".join(quoted(f"{prefix}{one}") for one in names[:_MOST_NAMES])
     more = ", ..." if len(names) > _MOST_NAMES else ""
     return f"there {'is' if len(names) == 1 else 'are'} {shown}{more}" if names else ""

@@ -35,33 +35,46 @@ class Known:
     """The values that hold for every task of a plan.
 
     Attributes:
-        inputs: by name; None as long as they are not known.
+        inputs: those whose values are known, by name; None as long as none is.
         env: variables of project and workflow.
+        run_of: the workflow that the run is of, which may call this one.
     """
 
     def __init__(
-        self, project: Project, workflow: Workflow, inputs: dict[str, Any] | None, findings: Findings
+        self,
+        project: Project,
+        workflow: Workflow,
+        inputs: dict[str, Any] | None,
+        findings: Findings,
+        run_of: str | None = None,
     ) -> None:
         self.findings = findings
         self.inputs = inputs
+        self.run_of = run_of or workflow.name
         self.env: dict[str, Text] = {}
         self._facts: dict[str, Any] = {
             "inputs": inputs or {},
             "env": self.env,
-            "run": {"workflow": workflow.name, "project": project.name},
+            "run": {"workflow": self.run_of, "project": project.name},
         }
         values = self.values({})
         own = {name: values.text(("env", name), text) for name, text in workflow.env.items()}
         self.env.update({**project.env, **own})
 
-    def values(self, context: dict[str, Any] | None, names: frozenset[str] = frozenset()) -> Values:
+    def values(
+        self,
+        context: dict[str, Any] | None,
+        names: frozenset[str] = frozenset(),
+        hidden: frozenset[str] = frozenset(),
+    ) -> Values:
         """What fields mean in one task.
 
         Args:
             context: its `matrix`, or its `item` and `item_index`; None as long as its legs are not known.
             names: what `matrix.` may be followed by in this step; not every leg has all of them.
+            hidden: variables that a group around it sets, so that only the run knows them.
         """
-        return Values(self, context, names)
+        return Values(self, context, names, hidden)
 
     def look_up(self, context: dict[str, Any], keys: Keys) -> Any:
         """The value of a path, or UNDEFINED."""
@@ -82,10 +95,17 @@ class Known:
 class Values:
     """Reads the fields of one task. Each method takes the path of the value, for faults."""
 
-    def __init__(self, known: Known, context: dict[str, Any] | None, names: frozenset[str]) -> None:
+    def __init__(
+        self,
+        known: Known,
+        context: dict[str, Any] | None,
+        names: frozenset[str],
+        hidden: frozenset[str],
+    ) -> None:
         self._known = known
         self._context = context
         self._names = names
+        self._hidden = hidden
         self._findings = known.findings
 
     def tree(self, path: Path, value: Any) -> Any:
@@ -167,6 +187,23 @@ class Values:
             self._tell("CF304", path, value, message, "name an input that is an `array`")
         return None
 
+    def knows(self, value: Any) -> bool:
+        """Whether all that the expressions in a value ask for is known."""
+        if isinstance(value, Template):
+            parts = [part for part in value.parts if isinstance(part, Expression)]
+            return all(self._is_known(path.keys) for part in parts for path in part.paths)
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return all(map(self.knows, items))
+
+    def says_no(self, condition: Expression) -> bool:
+        """Whether it is known that a condition is false."""
+        if condition.functions or not all(self._is_known(one.keys) for one in condition.paths):
+            return False
+        try:
+            return not evaluate_condition(condition, self._resolve)
+        except RenderError:
+            return False
+
     def check_condition(self, path: Path, condition: Expression) -> None:
         """Tell a condition that has no boolean value, as far as that is known before anything runs."""
         if condition.functions or not all(self._is_known(one.keys) for one in condition.paths):
@@ -224,6 +261,8 @@ class Values:
                 return self._context is not None and name in self._names
             case ("item" | "item_index", *_):
                 return self._context is not None and keys[0] in self._context
+            case ("env", str(name)) if name in self._hidden:
+                return False
         return self._known.is_known(keys)
 
     def _check_inside(self, path: Path, text: str) -> None:

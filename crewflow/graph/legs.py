@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from crewflow.errors import Severity
 from crewflow.graph.fanout import (
     MOST_COMBINATIONS,
     MOST_LEGS,
-    alike,
     clash,
     count_combinations,
     fold_label,
     list_legs,
     matrix_legs,
+    reading,
     value_text,
 )
 from crewflow.graph.plan import in_order
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from crewflow.spec.model import Path, Step
 
     Axes = dict[str, list[Any]]
+
+
+_UNCOUNTED: Final = 10**15
 
 
 def find_legs(step: Step, values: Values, findings: Findings) -> list[Leg] | None:
@@ -60,7 +63,8 @@ def _fits(step: Step, path: Path, count: int, findings: Findings, most: int = MO
     if count <= most:
         return True
     what = "tasks" if most == MOST_LEGS else "combinations"
-    message = f"step `{step.id}` fans out into {count:,} {what}; at most {most:,} are allowed"
+    shown = f"{count:,}" if count < _UNCOUNTED else "very many"
+    message = f"step `{step.id}` fans out into {shown} {what}; at most {most:,} are allowed"
     findings.tell("CF305", path, message, "split it into several steps", at=findings.key_place(path))
     return False
 
@@ -118,9 +122,10 @@ def _clashes(step: Step, path: Path, legs: list[Leg], findings: Findings) -> boo
 
 def _warn_of_idle_rules(step: Step, path: Path, axes: Axes, findings: Findings) -> None:
     """Tell exclusions that leave nothing out: most likely a value was misspelt."""
+    known = {axis: {reading(one) for one in values} for axis, values in axes.items()}
     for index, rule in enumerate(step.exclude):
         for name, value in rule.items():
-            if not any(alike(value, one) for one in axes[name]):
+            if reading(value) not in known[name]:
                 place = (*path, "exclude", index, name)
                 message = f"`{value_text(value)}` is no value of `{name}`, so this leaves nothing out"
                 hint = findings.hint("", value_text(value), [value_text(one) for one in axes[name]], None)

@@ -11,13 +11,17 @@ starts first.
 
 Edges are kept between steps, not between tasks: a step that needs a fan-out of 10,000 legs has one
 edge, and the machine counts legs. `needs` and `after` of a task are those of its step.
+
+The task of a group or of a call is a *container*: it runs nothing itself, and holds steps, which are named
+behind it: step `test[3.11]/lint` stands within task `test[3.11]`. A fan-out over values that only the run
+gives is an `Unfold`: the pattern of its tasks, and a bound.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
     from crewflow.spec.template import Text
 
-PLAN_FORMAT = 1
+PLAN_FORMAT = 2
 """Raised when the meaning of a plan file changes; a plan of another format is refused by name."""
 
 
@@ -50,8 +54,11 @@ class PlannedStep:
     Attributes:
         tasks: ids of its tasks in order; one without a fan-out, possibly none with one.
         needs: steps that must have succeeded; `after`: steps that must have ended.
-        final: it starts when everything outside `finally` has ended.
+        final: it starts when everything outside `finally` has ended, in the run or in its container.
         max_parallel: how many of its tasks may run at once; None for no limit of its own.
+        within: the container that it stands in; None for the steps of the run itself.
+        on_failure: its own policy for the rest of its tasks; None for that of what is around it.
+        unfold: what it becomes once its values are known; `tasks` is empty till then.
     """
 
     id: str
@@ -61,6 +68,9 @@ class PlannedStep:
     final: bool
     fan_out: bool
     max_parallel: int | None
+    within: str | None = None
+    on_failure: OnFailure | None = None
+    unfold: Unfold | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,14 @@ class Task:
         allow_failure: whether, or for which failure classes, a failure counts as success.
         keeps_stdout: something reads this step's `result` or an output from its stdout.
         weight: length of the longest path from this task to the end, its own estimate included.
+        priority: goes before the weight.
+        estimate: seconds that it is said to take; None when nothing is said.
+        slots: of a container, how many of the tasks in it may run at once.
+        given: what a container gives, by name, asked when it has ended.
+        declared: of a call, the JSON Schema of each input whose value only the run gives.
+        prompt: of an agent; `agent` is who is asked: its name, model, access, instructions.
+        informed_by: steps whose results come with the prompt.
+        later: keys whose running comes later.
     """
 
     id: str
@@ -101,6 +119,35 @@ class Task:
     idempotent: bool
     keeps_stdout: bool
     weight: float
+    priority: int = 0
+    estimate: float | None = None
+    slots: int | None = None
+    given: dict[str, Text] = field(default_factory=dict)
+    declared: dict[str, Any] = field(default_factory=dict)
+    prompt: Text = ""
+    agent: dict[str, Any] = field(default_factory=dict)
+    informed_by: tuple[str, ...] = ()
+    later: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unfold:
+    """A fan-out whose values only the run gives.
+
+    Attributes:
+        for_each, matrix: what yields the values: one of them is None, or has expressions.
+        tasks: the pattern of a leg: the task, called as the step, and all tasks inside it.
+        steps: the steps inside it, if it is a container.
+        most: how many legs there may be.
+    """
+
+    for_each: Any
+    matrix: dict[str, Any] | None
+    include: tuple[dict[str, Any], ...]
+    exclude: tuple[dict[str, Any], ...]
+    tasks: tuple[Task, ...]
+    steps: tuple[PlannedStep, ...]
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +159,7 @@ class Plan:
         env: variables of project and workflow, set for every task.
         max_parallel: the workflow's own limit; None for none.
         steps, tasks: in the order of the file, those under `finally` after all others.
+        later: keys of the workflow whose running comes later.
     """
 
     workflow: str
@@ -122,6 +170,7 @@ class Plan:
     on_failure: OnFailure
     steps: tuple[PlannedStep, ...]
     tasks: tuple[Task, ...]
+    later: dict[str, Any] = field(default_factory=dict)
 
     def fingerprint(self) -> str:
         """The sha256 of all that decides what runs; the same on every machine."""
@@ -146,6 +195,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "on_failure": plan.on_failure,
         "steps": [_step_to_json(step) for step in plan.steps],
         "tasks": [_task_to_json(task) for task in plan.tasks],
+        **({"later": to_plain(plan.later)} if plan.later else {}),
     }
 
 
@@ -183,6 +233,7 @@ def _from_json(document: dict[str, Any]) -> Plan:
         on_failure=OnFailure(document["on_failure"]),
         steps=tuple(_step_from_json(step) for step in document["steps"]),
         tasks=tuple(_task_from_json(task) for task in document["tasks"]),
+        later=from_plain(document.get("later", {})),
     )
 
 
@@ -192,6 +243,9 @@ _STEP_DEFAULTS: dict[str, Any] = {
     "final": False,
     "fan_out": False,
     "max_parallel": None,
+    "within": None,
+    "on_failure": None,
+    "unfold": None,
 }
 
 _TASK_DEFAULTS: dict[str, Any] = {
@@ -211,21 +265,59 @@ _TASK_DEFAULTS: dict[str, Any] = {
     "allow_failure": False,
     "idempotent": True,
     "keeps_stdout": False,
+    "priority": 0,
+    "estimate": None,
+    "slots": None,
+    "given": {},
+    "declared": {},
+    "prompt": "",
+    "agent": {},
+    "informed_by": (),
+    "later": {},
 }
 
 
 def _step_to_json(step: PlannedStep) -> dict[str, Any]:
     said = {name: getattr(step, name) for name in ("id", "tasks")}
-    return said | {
+    said |= {
         name: value for name, default in _STEP_DEFAULTS.items() if (value := getattr(step, name)) != default
     }
+    return said if step.unfold is None else said | {"unfold": _unfold_to_json(step.unfold)}
 
 
 def _step_from_json(said: dict[str, Any]) -> PlannedStep:
     values = _STEP_DEFAULTS | said
     for name in ("tasks", "needs", "after"):
         values[name] = tuple(values[name])
+    if values["on_failure"] is not None:
+        values["on_failure"] = OnFailure(values["on_failure"])
+    if values["unfold"] is not None:
+        values["unfold"] = _unfold_from_json(values["unfold"])
     return PlannedStep(**values)
+
+
+def _unfold_to_json(unfold: Unfold) -> dict[str, Any]:
+    return {
+        "for_each": to_plain(unfold.for_each),
+        "matrix": to_plain(unfold.matrix),
+        "include": to_plain(list(unfold.include)),
+        "exclude": to_plain(list(unfold.exclude)),
+        "tasks": [_task_to_json(task) for task in unfold.tasks],
+        "steps": [_step_to_json(step) for step in unfold.steps],
+        "most": unfold.most,
+    }
+
+
+def _unfold_from_json(said: dict[str, Any]) -> Unfold:
+    return Unfold(
+        for_each=from_plain(said["for_each"]),
+        matrix=from_plain(said["matrix"]),
+        include=tuple(from_plain(said["include"])),
+        exclude=tuple(from_plain(said["exclude"])),
+        tasks=tuple(_task_from_json(task) for task in said["tasks"]),
+        steps=tuple(_step_from_json(step) for step in said["steps"]),
+        most=said["most"],
+    )
 
 
 def _task_to_json(task: Task) -> dict[str, Any]:
@@ -286,6 +378,7 @@ _UNPLAIN: dict[str, Callable[[Any], Any]] = {
     "kind": Kind,
     "action": _action_from_json,
     "shell": tuple,
+    "informed_by": tuple,
     "condition": Condition,
     "retry": _retry_from_json,
     "outputs": _outputs_from_json,

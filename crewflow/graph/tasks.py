@@ -5,12 +5,14 @@ Faults are told as they are met; a task that has one is made all the same, so th
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from crewflow.graph.names import condition_of
+from crewflow.graph.declared import is_fan_out
+from crewflow.graph.occurrences import condition_of
 from crewflow.graph.plan import Condition, Task, in_order
 from crewflow.spec.expression import ExpressionFault
-from crewflow.spec.model import Kind
+from crewflow.spec.model import CONTAINERS, Kind
 from crewflow.spec.script import SafeScript, make_safe
 from crewflow.spec.template import Placed, Template, split_text
 
@@ -34,6 +36,25 @@ SHELL_WORDS: Final[dict[str, tuple[str, ...]]] = {
 _READS_STDOUT: Final = ("stdout", "json")
 
 
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """What a step's tasks take from what is around the step.
+
+    Attributes:
+        prefix: what stands before their names: that of the container.
+        cwd: the folder of the group around, if it has one.
+        priority: that of the container.
+        prompt: the text of a prompt step; None for other kinds.
+        agent: who is asked.
+    """
+
+    prefix: str = ""
+    cwd: Text = ""
+    priority: int = 0
+    prompt: Text | None = None
+    agent: dict[str, Any] = field(default_factory=dict)
+
+
 class TaskMaker:
     """Makes the tasks of one step.
 
@@ -43,13 +64,17 @@ class TaskMaker:
         findings: where faults are told.
         weight: length of the longest path from the step to an end.
         is_read: some expression asks for the step's `result`.
+        whose: what it takes from the steps around it.
     """
 
-    def __init__(self, step: Step, types: Types, findings: Findings, *, weight: float, is_read: bool) -> None:
+    def __init__(
+        self, step: Step, types: Types, findings: Findings, *, weight: float, is_read: bool, whose: Whose
+    ) -> None:
         self._types = types
         self._step = step
         self._findings = findings
         self._weight = weight
+        self._whose = whose
         self._condition = condition_of(step)
         self._placed: list[Placed] = []
         self._safe = self._safe_script()
@@ -63,14 +88,14 @@ class TaskMaker:
             values.check_condition((*path, "if"), self._condition)
         return Task(
             id=task_id,
-            step=step.id,
+            step=f"{self._whose.prefix}{step.id}",
             kind=step.kind or Kind.COMMAND,
             action=self._action(values),
             script_env=in_order(self._script_env(values)),
             shell=_shell_words(step) if self._safe is not None else (),
             arguments=in_order(values.tree((*path, "with"), step.arguments)) if step.arguments else {},
             env=in_order(values.texts((*path, "env"), step.env)) if step.env else {},
-            cwd=values.inner_path((*path, "cwd"), step.cwd or ""),
+            cwd=self._whose.cwd if step.cwd is None else values.inner_path((*path, "cwd"), step.cwd),
             condition=self._condition_kind(),
             condition_text=step.condition,
             context=context,
@@ -83,6 +108,13 @@ class TaskMaker:
             idempotent=step.idempotent,
             keeps_stdout=self._keeps,
             weight=self._weight,
+            priority=step.priority or self._whose.priority,
+            estimate=step.estimate,
+            slots=None if is_fan_out(step) or step.kind not in CONTAINERS else step.max_parallel,
+            prompt="" if self._whose.prompt is None else values.text((*path, "prompt"), self._whose.prompt),
+            agent=self._whose.agent,
+            informed_by=_informed_by(step),
+            later={key: values.tree((*path, key), value) for key, value in sorted(step.later.items())},
         )
 
     def _safe_script(self) -> SafeScript | None:
@@ -114,6 +146,8 @@ class TaskMaker:
             return self._safe.text
         if self._step.python is not None:
             return self._step.python
+        if self._step.workflow is not None:
+            return self._step.workflow
         return self._words(values, self._step.run) if isinstance(self._step.run, tuple) else ()
 
     def _words(self, values: Values, authored: Iterable[Text]) -> tuple[Text, ...]:
@@ -150,6 +184,13 @@ class TaskMaker:
             )
             for name, patterns in self._step.artifacts.items()
         }
+
+
+def _informed_by(step: Step) -> tuple[str, ...]:
+    """The steps whose results come with a prompt."""
+    if step.kind is not Kind.PROMPT or step.context == "none":
+        return ()
+    return step.needs if isinstance(step.context, str) else step.context
 
 
 def _shell_words(step: Step) -> tuple[str, ...]:

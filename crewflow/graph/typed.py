@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from crewflow.graph.names import condition_of
+from crewflow.graph.occurrences import condition_of
 from crewflow.spec.inputs import TYPE_NAMES
 from crewflow.spec.template import Template
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from crewflow.graph.declared import Types
     from crewflow.graph.findings import Findings
+    from crewflow.graph.tree import Tree
     from crewflow.spec.expression import Expression
-    from crewflow.spec.model import Path, Step, Workflow
+    from crewflow.spec.model import Path, Step
 
 _RULES: Final = {"boolean": "CF211", "array": "CF304", "string": "CF108"}
 _WORDS: Final = {"boolean": "true or false", "array": "a list", "string": "a duration such as `90s`"}
@@ -28,9 +29,9 @@ _HINTS: Final = {
 }
 
 
-def check_types(workflow: Workflow, types: Types, findings: Findings) -> None:
+def check_types(tree: Tree, types: Types, findings: Findings) -> None:
     """Tell every field whose expression is of a wrong type, whatever its value will be."""
-    for step in workflow.steps:
+    for step in tree.steps():
         condition = condition_of(step)
         if condition is not None:
             _check(findings, (*step.path, "if"), "boolean", condition, types.of(step, condition))
@@ -53,9 +54,9 @@ def _check_template(
     findings: Findings, types: Types, step: Step, path: Path, wanted: str, template: Template
 ) -> None:
     expression = template.whole
-    if expression is not None and (wanted != "array" or _of_inputs(expression)):
+    if expression is not None:
         _check(findings, path, wanted, expression, types.of(step, expression))
-    elif expression is None and wanted != "string":
+    elif wanted != "string":
         message = f"`{path[-1]}` must be {_WORDS[wanted]}, and this is text"
         findings.tell(_RULES[wanted], path, message, "make one expression of the whole")
 
@@ -68,8 +69,3 @@ def _check(findings: Findings, path: Path, wanted: str, expression: Expression, 
     hint = _HINTS[wanted].format(source=source)
     at = findings.within(path, source, expression.offset, len(source))
     findings.tell(_RULES[wanted], path, message, hint, at=at)
-
-
-def _of_inputs(expression: Expression) -> bool:
-    """Whether a fan-out may use it at all; if not, that has been told."""
-    return all(path.keys[0] == "inputs" for path in expression.paths)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from crewflow.errors import Note, Place, Problem
+    from crewflow.spec.ignore import Ignored
 
 SCHEMA_VERSION = 1
 
@@ -29,29 +30,49 @@ _STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1"}
 
 def to_text(problems: Sequence[Problem], *, color: bool) -> str:
     """All problems in the order given, and a line that counts them; no text for no problems."""
-    if not problems:
-        return ""
-    blocks = ["\n".join(_block(problem, color=color)) for problem in problems]
-    return "\n\n".join([*blocks, _count(problems)])
+    return "\n\n".join([to_blocks(problems, color=color), count(problems)]) if problems else ""
 
 
-def to_json(problems: Sequence[Problem]) -> dict[str, Any]:
-    """All problems as data: places are file, line, column and width, in characters from 1."""
+def to_blocks(problems: Sequence[Problem], *, color: bool) -> str:
+    """All problems in the order given, an empty line between them."""
+    return "\n\n".join("\n".join(_block(problem, color=color)) for problem in problems)
+
+
+def count(problems: Sequence[Problem], ignored: int = 0) -> str:
+    """How many errors and warnings there are, and how many warnings were ignored: `1 error, 2 ignored`."""
+    counts = [(sum(p.severity is severity for p in problems), severity.value) for severity in Severity]
+    told = [f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts if number]
+    return ", ".join([*told, *([f"{ignored} ignored"] if ignored else [])])
+
+
+def to_json(problems: Sequence[Problem], ignored: Sequence[Ignored] = ()) -> dict[str, Any]:
+    """All problems as data: places are file, line, column and width, in characters from 1.
+
+    What it holds is described by `schemas/problems.schema.json`.
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "errors": sum(problem.severity is Severity.ERROR for problem in problems),
         "warnings": sum(problem.severity is Severity.WARNING for problem in problems),
         "problems": [_as_data(problem) for problem in problems],
+        "ignored": [{**_as_data(item.problem), "reason": item.reason} for item in ignored],
     }
+
+
+def visible(text: str) -> str:
+    """A text of the user's on one line, what steers a terminal or cannot be shown written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\t\u3000\u00a0" else _escaped(c) for c in text)
 
 
 def _block(problem: Problem, *, color: bool) -> list[str]:
     severity = _painted(problem.severity.value, _STYLES[problem.severity], color=color)
-    head = f"{_visible(str(problem.place))}: {severity} {problem.rule}: {_visible(problem.message)}"
+    head = f"{visible(str(problem.place))}: {severity} {problem.rule}: {visible(problem.message)}"
     lines = [head, *_excerpt(problem, color=color)]
-    lines += [f"note: {_visible(str(note.place))}: {_visible(note.message)}" for note in problem.notes]
+    lines += [f"note: {visible(str(note.place))}: {visible(note.message)}" for note in problem.notes]
     if problem.hint:
-        lines.append(f"hint: {_visible(problem.hint)}")
+        lines.append(f"hint: {visible(problem.hint)}")
     return lines
 
 
@@ -60,7 +81,7 @@ def _excerpt(problem: Problem, *, color: bool) -> list[str]:
     if problem.source_line is None or not problem.source_line.strip():
         return []
     text, start = _window(problem.source_line, problem.place.column - 1)
-    shown = [_visible(character) for character in text]
+    shown = [visible(character) for character in text]
     before, meant = shown[:start], shown[start : start + problem.place.width]
     pad = "".join("\t" if part == "\t" else " " * _columns(part) for part in before)
     carets = "^" * max(1, sum(_columns(part) for part in meant))
@@ -77,17 +98,6 @@ def _window(line: str, start: int) -> tuple[str, int]:
     head = "…" if first else ""
     tail = "…" if first + _WIDEST < len(line) else ""
     return f"{head}{part}{tail}", start - first + len(head)
-
-
-def _count(problems: Sequence[Problem]) -> str:
-    counts = [(sum(p.severity is severity for p in problems), severity.value) for severity in Severity]
-    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
-
-
-def _visible(text: str) -> str:
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\t\u3000\u00a0" else _escaped(c) for c in text)
 
 
 def _escaped(character: str) -> str:

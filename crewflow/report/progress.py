@@ -1,4 +1,8 @@
-"""Plain progress: a line when a task ends, is tried again or is skipped; with `-v` when it starts too."""
+"""Plain progress: a line when a task ends, is tried again or is skipped; with `-v` when it starts too.
+
+The end of a container is a line only when it did not succeed; what is inside one that never began is none.
+With `-v` both are, and so is what a fan-out became.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from crewflow.report.words import cause_text, duration, plural, shown_path
+from crewflow.run.states import Outcome, TaskState
 from crewflow.state import codec
 from crewflow.state.records import GENERATION
 
@@ -30,6 +35,7 @@ class Progress:
             codec.TASK_ENDED: self._task_ended,
             codec.CANCEL: self._cancel,
             codec.LOST: self._lost,
+            codec.UNFOLDED: self._unfolded,
         }
 
     def see(self, record: dict[str, Any]) -> None:
@@ -74,11 +80,29 @@ class Progress:
         return self._line("retry", "yellow", text)
 
     def _task_ended(self, record: dict[str, Any]) -> str | None:
-        if record["state"] == "failed":
-            return self._line("FAILED", "red", f"{record['task']}  {record.get('error', '')}")
+        """The end of what had no attempt: of a container, or of a task that never began."""
+        run = self._story.machine.tasks.get(record["task"])
+        if record["state"] == TaskState.FAILED:
+            return self._line("FAILED", "red", f"{record['task']}  {record.get('error', '')}".rstrip())
+        cause = record.get("cause")
+        minor = cause is None or cause["kind"] == "enclosing"
         if self._console.quiet:
             return None
-        return self._line(record["state"], "dim", f"{record['task']}  {cause_text(record.get('cause'))}")
+        if run is not None and run.inner is not None and run.outcome == Outcome.FAILED:
+            return self._line("allowed", "yellow", f"{record['task']}  {run.error or ''}".rstrip())
+        if minor and not self._console.verbose:
+            return None
+        if cause is None:
+            return self._line("ok", "green", f"{record['task']}  all in it has ended")
+        text = cause_text(cause, run_cancelled=self._story.machine.cancelled)
+        return self._line(record["state"], "dim", f"{record['task']}  {text}")
+
+    def _unfolded(self, record: dict[str, Any]) -> str | None:
+        legs = record.get("legs")
+        if legs is None or not self._console.verbose:
+            return None
+        what = plural(len(legs), "task") if legs else "no tasks: its list is empty"
+        return self._line("fan-out", "dim", f"{record['task']}: {what}")
 
     def _cancel(self, record: dict[str, Any]) -> str:
         if record["now"]:

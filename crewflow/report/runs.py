@@ -7,11 +7,17 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from crewflow.report.nesting import around, ended_of, inner_counts
+from crewflow.report.outline import bound
 from crewflow.report.words import cause_text, counts, duration, plural
-from crewflow.run.states import TERMINAL, RunState, TaskState
+from crewflow.run.standing import ScopeRun, limits_of
+from crewflow.run.states import NOT_STARTED, RunState, TaskState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from crewflow.report.console import Console
+    from crewflow.run.standing import TaskRun
     from crewflow.state.story import Story, TaskStory
 
 _STYLES: Final = {
@@ -24,6 +30,7 @@ _STYLES: Final = {
     "damaged": "red",
     "foreign": "yellow",
 }
+_NOT_ENDED: Final = NOT_STARTED | {TaskState.RUNNING}
 _OWN_MEMBERS: Final = ("seq", "ts", "mono", "type", "chain", "synced")
 
 
@@ -36,8 +43,7 @@ def story_text(story: Story, console: Console, now: float) -> str:
         f"  {counts(story.counts())}",
         "",
     ]
-    width = min(40, max((len(task.id) for task in story.tasks.values()), default=0))
-    lines += [_task_line(task, width, console, _remark(story, task, now)) for task in story.tasks.values()]
+    lines += _tree_lines(story, console, now)
     lines += [f"artifact {', '.join(artifact['ids'])}: {artifact['path']}" for artifact in story.artifacts()]
     hint = _HINTS.get(state)
     if hint:
@@ -56,7 +62,7 @@ def story_document(story: Story) -> dict[str, Any]:
         "began": story.began,
         "ended": story.ended,
         "counts": story.counts(),
-        "tasks": [_task_document(task) for task in story.tasks.values()],
+        "tasks": _task_documents(story),
         "artifacts": story.artifacts(),
     }
 
@@ -104,36 +110,89 @@ def _run_duration(story: Story, now: float) -> str:
     return f", began {duration(max(0.0, now - story.began))} ago"
 
 
-def _task_line(task: TaskStory, width: int, console: Console, remark: str) -> str:
-    state = console.paint(f"{task.state:<9}", _STYLES.get(task.state, "dim"), sys.stdout)
-    return f"  {state}  {task.id:<{width}}  {remark}".rstrip()
+def _tree_lines(story: Story, console: Console, now: float) -> list[str]:
+    """A line for each task, those inside a container below it and further in."""
+    rows = [(2 * sum(1 for _ in around(task.run)), task) for task in story.tasks.values()]
+    width = min(_WIDEST_NAME, max((margin + len(task.id) for margin, task in rows), default=0))
+    inner = inner_counts(story.machine.root)
+    lines = []
+    for margin, task in rows:
+        state = console.paint(f"{task.state:<9}", _STYLES.get(task.state, "dim"), sys.stdout)
+        name = f"{' ' * margin}{task.id}"
+        remark = _remark(story, task, inner.get(task.id, {}), now)
+        lines.append(f"  {state}  {name:<{width}}  {remark}".rstrip())
+    return lines
 
 
-def _remark(story: Story, task: TaskStory, now: float) -> str:
+_WIDEST_NAME: Final = 40
+
+
+def _remark(story: Story, task: TaskStory, inner: Mapping[str, int], now: float) -> str:
+    """What is worth saying about a task beside its state."""
     if task.state in {TaskState.RUNNING, TaskState.WAITING} and not story.held:
         return f"left behind when its engine ended{_attempt(task)}"
-    if task.state is TaskState.RUNNING and task.started is not None:
-        return f"for {duration(max(0.0, now - task.started))}{_attempt(task)}"
-    if task.state is TaskState.WAITING and task.retry_at is not None:
-        return f"next attempt in {duration(max(0.0, task.retry_at - now))}: {task.error or ''}"
+    if task.state in _NOT_ENDED:
+        return _open_remark(task, inner, now)
     if task.run.cause is not None:
-        return cause_text(task.run.cause)
+        return cause_text(task.run.cause, run_cancelled=story.machine.cancelled)
     took = duration(task.seconds) if task.seconds is not None else ""
-    error = task.error if task.state in TERMINAL and task.error else ""
+    error = task.error or ""
     if error and task.state is TaskState.SUCCEEDED:
         error = f"{error} (allowed)"
     return "  ".join(part for part in (took, error) if part) + _attempt(task)
+
+
+def _open_remark(task: TaskStory, inner: Mapping[str, int], now: float) -> str:
+    """What is worth saying about a task that has not ended, in a run that goes on."""
+    run = task.run
+    if run.stands_for_legs and run.step.planned.unfold is not None:
+        return bound(run.step.planned.unfold)
+    if run.inner is not None:
+        return f"{ended_of(inner)} in it have ended" if run.state is TaskState.RUNNING else ""
+    if run.state is TaskState.RUNNING and task.started is not None:
+        return f"for {duration(max(0.0, now - task.started))}{_attempt(task)}"
+    if run.waits_for == "limit":
+        return f"waits for its turn: {limit_text(run)}"
+    if run.state is TaskState.WAITING and task.retry_at is not None:
+        return f"next attempt in {duration(max(0.0, task.retry_at - now))}: {task.error or ''}"
+    return _attempt(task).strip()
+
+
+def limit_text(task: TaskRun) -> str:
+    """The nearest limit that is used up around a task, such as ``at most 2 of `test` at once``."""
+    for level in limits_of(task):
+        if level.limit is not None and level.running >= level.limit:
+            name = level.task.task.id if isinstance(level, ScopeRun) and level.task else task.step.planned.id
+            return f"at most {level.limit} {'in' if isinstance(level, ScopeRun) else 'of'} `{name}` at once"
+    return "a limit around it"
 
 
 def _attempt(task: TaskStory) -> str:
     return f"  ({plural(task.run.attempts, 'attempt')})" if task.run.attempts > 1 else ""
 
 
-def _task_document(task: TaskStory) -> dict[str, Any]:
-    cause = task.run.cause
+def _task_documents(story: Story) -> list[dict[str, Any]]:
+    inner = inner_counts(story.machine.root)
+    return [_placed(task, inner.get(task.id)) | _task_document(task) for task in story.tasks.values()]
+
+
+def _placed(task: TaskStory, inner: Mapping[str, int] | None) -> dict[str, Any]:
+    """What a task is and where it stands; `inner` counts the states in a container."""
+    planned = task.run.step.planned
+    stands_for = planned.unfold if task.run.stands_for_legs else None
     return {
         "id": task.id,
         "step": task.run.task.step,
+        "kind": task.run.task.kind,
+        "within": planned.within,
+        "inner": inner,
+        "placeholder": stands_for and {"most": stands_for.most, "bound": bound(stands_for)},
+    }
+
+
+def _task_document(task: TaskStory) -> dict[str, Any]:
+    cause = task.run.cause
+    return {
         "state": task.state,
         "outcome": task.run.outcome,
         "attempts": task.run.attempts,

@@ -6,14 +6,17 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from crewflow.report.nesting import around
 from crewflow.report.words import counts, duration, shown_path
-from crewflow.run.states import RunState, TaskState
+from crewflow.run.standing import first_failed
+from crewflow.run.states import Outcome, RunState, TaskState
 from crewflow.state.logs import log_path, tail_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crewflow.report.console import Console
+    from crewflow.run.standing import TaskRun
     from crewflow.state.story import Story, TaskStory
 
 MOST_FAILURES: Final = 5
@@ -30,7 +33,7 @@ def show_summary(story: Story, console: Console, project: str) -> None:
 
 def summary_lines(story: Story, console: Console) -> Iterator[str]:
     """The text of the last word, line by line."""
-    failed = [task for task in story.tasks.values() if task.state is TaskState.FAILED]
+    failed = [task for task in story.tasks.values() if _is_told(task.run)]
     for task in failed[:MOST_FAILURES]:
         yield ""
         yield from _failure_lines(story, task)
@@ -59,16 +62,38 @@ def summary_document(story: Story) -> dict[str, Any]:
         "seconds": None if seconds is None else round(seconds, 3),
         "artifacts": story.artifacts(),
         "failed": [
-            {"task": task.id, "error": task.error, "attempts": task.run.attempts}
+            {
+                "task": task.id,
+                "error": task.error,
+                "attempts": task.run.attempts,
+                "failed_with_it": _failed_with(task.run),
+            }
             for task in story.tasks.values()
-            if task.state is TaskState.FAILED
+            if _is_told(task.run)
         ],
     }
+
+
+def _is_told(task: TaskRun) -> bool:
+    """Whether a failure is one of its own that counts: no container's that failed with a task in it."""
+    if task.state is not TaskState.FAILED:
+        return False
+    if task.inner is not None and first_failed(task.inner) is not None:
+        return False
+    return all(one.outcome is not Outcome.FAILED or one.state is TaskState.FAILED for one in around(task))
+
+
+def _failed_with(task: TaskRun) -> list[str]:
+    """The containers that failed because of what is in them, from the inside out."""
+    return [one.task.id for one in around(task) if one.state is TaskState.FAILED]
 
 
 def _failure_lines(story: Story, task: TaskStory) -> Iterator[str]:
     attempts = f" after {task.run.attempts} attempts" if task.run.attempts > 1 else ""
     yield f"`{task.id}` failed{attempts}: {task.error or 'no reason was recorded'}"
+    outer = _failed_with(task.run)
+    if outer:
+        yield f"  {' and '.join(f'`{name}`' for name in outer)} failed with it"
     path = log_path(story.run, task.id, task.run.attempts)
     for line in tail_lines(path, LAST_LINES):
         yield f"    | {line}"

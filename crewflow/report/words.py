@@ -25,6 +25,18 @@ def duration(seconds: float) -> str:
     return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
 
 
+def time_span(seconds: float) -> str:
+    """A rough time, such as `40 seconds`, `12 minutes`, `1 hour 5 minutes`."""
+    whole = max(1, round(seconds))
+    if whole < 2 * _MINUTE:
+        return plural(whole, "second")
+    minutes = round(whole / _MINUTE)
+    if minutes < 2 * _MINUTE:
+        return plural(minutes, "minute")
+    hours, rest = divmod(minutes, _MINUTE)
+    return plural(hours, "hour") + (f" {plural(rest, 'minute')}" if rest else "")
+
+
 def size(count: int) -> str:
     """Such as `512 B`, `1.5 KiB`."""
     amount = float(count)
@@ -54,8 +66,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def cause_text(cause: Cause | Mapping[str, Any] | None) -> str:
-    """Why a task did not run, as the end of a sentence."""
+def cause_text(cause: Cause | Mapping[str, Any] | None, *, run_cancelled: bool = True) -> str:
+    """Why a task did not run to its end, as the end of a sentence.
+
+    Args:
+        cause: as an event or a record has it.
+        run_cancelled: the whole run is cancelled, not only something in it.
+    """
     if cause is None:
         return "without a recorded reason"
     kind, step, root = (
@@ -63,10 +80,16 @@ def cause_text(cause: Cause | Mapping[str, Any] | None) -> str:
         if isinstance(cause, dict)
         else (getattr(cause, "kind", None), getattr(cause, "step", None), getattr(cause, "root", None))
     )
-    text = _CAUSES[str(kind)].format(step=step)
-    if kind == "cancelled" and step is None:
-        text = "the run was cancelled"
+    if kind == "cancelled" and (step is None or not run_cancelled):
+        return _cancelled_text(step, run_cancelled=run_cancelled)
+    text = _CAUSES.get(str(kind), f"its reason is `{kind}`").format(step=step)
     return text if root in {None, step} else f"{text} (it began with `{root}`)"
+
+
+def _cancelled_text(step: str | None, *, run_cancelled: bool) -> str:
+    if run_cancelled:
+        return "the run was cancelled"
+    return "it was ended while it ran" if step is None else f"it was cancelled when `{step}` failed"
 
 
 _CAUSES = {
@@ -76,4 +99,5 @@ _CAUSES = {
     "condition": "its `if` is false",
     "stopped": "the run stopped when `{step}` failed",
     "cancelled": "the run was cancelled when `{step}` failed",
+    "enclosing": "`{step}` around it did not begin",
 }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from crewflow.graph.fanout import Leg
     from crewflow.run.states import Outcome, RunState, TaskState
 
 # --- events -------------------------------------------------------------------------------------
@@ -74,7 +75,54 @@ class CancelRequested:
     now: bool = False
 
 
-Event = GenerationBegan | ConditionDecided | AttemptStarted | AttemptEnded | RetryDue | CancelRequested
+@dataclass(frozen=True, slots=True)
+class LegsGiven:
+    """A fan-out was asked for its legs.
+
+    Attributes:
+        task: what stands for them; it is called as the step.
+        legs: in order; None if the step's `if`, which asks for no leg, says no.
+        error: why there are none to be had; the step then fails.
+    """
+
+    task: str
+    legs: tuple[Leg, ...] | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InputsGiven:
+    """A call was asked for its inputs. `error` says why they do not fit; it then fails."""
+
+    task: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeGiven:
+    """A container was asked what it gives, or whether its failure is allowed.
+
+    Attributes:
+        allowed: its failure counts as success.
+        error: why what it gives has no value; it then fails.
+    """
+
+    task: str
+    allowed: bool = False
+    error: str | None = None
+
+
+Event = (
+    GenerationBegan
+    | ConditionDecided
+    | AttemptStarted
+    | AttemptEnded
+    | RetryDue
+    | CancelRequested
+    | LegsGiven
+    | InputsGiven
+    | OutcomeGiven
+)
 
 # --- instructions -------------------------------------------------------------------------------
 
@@ -84,7 +132,8 @@ class Cause:
     """Why a task was skipped, cancelled, or not tried again.
 
     Attributes:
-        kind: `need_failed`, `need_skipped`, `need_cancelled`, `condition`, `stopped`, `cancelled`.
+        kind: `need_failed`, `need_skipped`, `need_cancelled`, `condition`, `stopped`, `cancelled`,
+            `enclosing` (the container around it ended without having been open).
         step: the need, or for `on_failure` the failed step, that was looked at; None where none was.
         root: the step where it began; the same as `step` if that is where.
     """
@@ -102,6 +151,31 @@ class AskCondition:
     success: bool
     failure: bool
     cancelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskLegs:
+    """Evaluate a fan-out's values, after its `if` where that asks for no leg; answer `LegsGiven`."""
+
+    task: str
+    success: bool
+    failure: bool
+    cancelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskInputs:
+    """Evaluate the inputs of a call; answer `InputsGiven`."""
+
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskOutcome:
+    """Evaluate what a container gives, or whether its failure is allowed; answer `OutcomeGiven`."""
+
+    task: str
+    failed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +220,14 @@ class Refused:
     reason: str
 
 
-Instruction = AskCondition | DelayRetry | CancelAttempt | TaskEnded | RunEnded | Refused
+Instruction = (
+    AskCondition
+    | AskLegs
+    | AskInputs
+    | AskOutcome
+    | DelayRetry
+    | CancelAttempt
+    | TaskEnded
+    | RunEnded
+    | Refused
+)

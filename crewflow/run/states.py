@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 
 class TaskState(StrEnum):
@@ -51,3 +52,22 @@ class Outcome(StrEnum):
 TERMINAL = frozenset({TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED})
 NOT_STARTED = frozenset({TaskState.PENDING, TaskState.WAITING, TaskState.DECIDING, TaskState.READY})
 RUN_TERMINAL = frozenset({RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED})
+
+TRANSITIONS: Final[dict[TaskState, frozenset[TaskState]]] = {
+    TaskState.PENDING: frozenset(
+        {TaskState.DECIDING, TaskState.READY, TaskState.SKIPPED, TaskState.CANCELLED},
+    ),
+    TaskState.DECIDING: frozenset(
+        {TaskState.READY, TaskState.SKIPPED, TaskState.FAILED, TaskState.CANCELLED},
+    ),
+    TaskState.READY: frozenset(
+        {TaskState.RUNNING, TaskState.WAITING, TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED},
+    ),
+    TaskState.WAITING: frozenset(
+        {TaskState.READY, TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED},
+    ),
+    TaskState.RUNNING: frozenset(
+        {TaskState.WAITING, TaskState.SUCCEEDED, TaskState.FAILED, TaskState.CANCELLED},
+    ),
+}
+"""Every change of a task's state inside one generation; terminal states have no row."""

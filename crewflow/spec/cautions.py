@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from crewflow.spec.model import Path
 
 _OPEN = re.compile(r"(?<!\$)\{\{[ \t]*(?:(?:inputs|steps|matrix)\.|item(?:_index)?\b)")
-_EXPRESSION = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
+_EXPRESSION = re.compile(r"\$\{\{(?:(?!\$\{\{).)*?\}\}", re.DOTALL)
 _OPERATORS = frozenset({"|", "||", "&&", ";", ">", ">>", "<", "2>&1", "&"})
 _COMPARING = frozenset({"test", "[", "expr", "awk", "jq"})
 _A_SCRIPT = "a list is one program and its arguments; write a script as text"

@@ -1,6 +1,7 @@
 """Fields of an authored value: text with expressions, durations, paths; what is wrong is collected.
 
-A `Fields` belongs to one document while it is being built.
+A `Fields` belongs to one document while it is being built. After its first thousand errors it looks no
+further, and says so.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crewflow.errors import Note, Problem, Severity
 from crewflow.spec.durations import DurationFault, parse_duration
+from crewflow.spec.lines import MAX_FAULTS
 from crewflow.spec.scalars import spelling
 from crewflow.spec.words import quoted
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from crewflow.spec.template import Text
 
 _OPEN = "${{"
+_MOST_IN_A_TEXT = 20
 
 
 class Fields:
@@ -29,6 +32,7 @@ class Fields:
         self.source = source
         self.problems: list[Problem] = []
         self._told: set[tuple[Place, str]] = set()
+        self._errors = 0
 
     def fault(
         self,
@@ -42,6 +46,8 @@ class Fields:
         severity: Severity = Severity.ERROR,
     ) -> None:
         """Keep a problem with the value at `path`, or with its key."""
+        if self._errors > MAX_FAULTS:
+            return
         place = self.source.key_place(path) if at_key else self.source.place(path)
         notes += self.source.use_notes(path)
         self._keep(self.source.problem(rule, place, message, hint, notes=notes, severity=severity))
@@ -57,6 +63,8 @@ class Fields:
         severity: Severity = Severity.ERROR,
     ) -> None:
         """Keep a problem with a part of the text at `path`: `where` is its offset and its length."""
+        if self._errors > MAX_FAULTS:
+            return
         place, notes = self.source.within(path, *where), self.source.use_notes(path)
         self._keep(self.source.problem(rule, place, message, hint, notes=notes, severity=severity))
 
@@ -72,7 +80,9 @@ class Fields:
         from crewflow.spec.template import parse_text  # noqa: PLC0415  # as above
 
         left: str | None = text
-        while left is not None and _OPEN in left:
+        for _ in range(_MOST_IN_A_TEXT):  # each reads the text again
+            if left is None or _OPEN not in left:
+                break
             try:
                 return parse_text(left)
             except ExpressionFault as fault:
@@ -110,7 +120,12 @@ class Fields:
         """Keep a problem, but tell it once where an alias brings it to many places."""
         if (problem.place, problem.message) not in self._told:
             self._told.add((problem.place, problem.message))
-            self.problems.append(problem)
+            self._errors += problem.severity is Severity.ERROR
+            self.problems.append(problem if self._errors <= MAX_FAULTS else self._too_many())
+
+    def _too_many(self) -> Problem:
+        message, hint = "the document has too many faults", f"the first {MAX_FAULTS:,} are told"
+        return self.source.problem("CF011", self.source.place(()), message, hint)
 
 
 def _without(text: str, offset: int) -> str | None:

@@ -38,9 +38,15 @@ def type_hint(path: Path, value: Any, types: Collection[str], wanted: str) -> st
         return f'write `["exit:{value}"]`' if "array" in types else f'write `"exit:{value}"`'
     if wanted.startswith("a list") and isinstance(value, str | int | float):
         return f"write {quoted(f'[{spelling(value)}]')}"
+    return _scalar_hint(value, types, wanted)
+
+
+def _scalar_hint(value: Any, types: Collection[str], wanted: str) -> str | None:
     if isinstance(value, str) and value.isdigit() and {"integer", "number"} & set(types):
         return "remove the quotes"
-    return "quote it" if "string" in types and isinstance(value, bool | int | float) else None
+    if "string" not in types or not isinstance(value, bool | int | float):
+        return None
+    return "give it a unit, such as `200MB`" if wanted.startswith("a size") else "quote it"
 
 
 def pattern_hint(path: Path, value: str, wanted: str) -> str | None:

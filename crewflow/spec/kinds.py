@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crewflow.spec.suggest import did_you_mean
-from crewflow.spec.words import KINDS, NOT_BUILT, beginning, kind_of_value, not_available, quoted
+from crewflow.spec.words import KINDS, beginning, kind_of_value, quoted
 
 if TYPE_CHECKING:
     from crewflow.errors import Problem
@@ -19,7 +19,7 @@ _FROM_GITHUB = (
 
 
 def kind_of(document: Document) -> tuple[str | None, Problem | None]:
-    """The kind of a document that this version reads, or why it has none."""
+    """The kind of a document, or why it has none."""
     if "kind" not in document.data:
         if {"on", "jobs"} <= document.data.keys():
             return None, document.problem("CF107", document.place(()), _GITHUB, _FROM_GITHUB)
@@ -41,7 +41,5 @@ def _refused(document: Document, kind: object) -> Problem:
     if not isinstance(kind, str):
         message = f"`kind` must be text, not {kind_of_value(kind)}"
         return document.problem("CF107", place, message, _guess(document))
-    if kind in NOT_BUILT["kind"]:
-        return document.problem("CF102", place, not_available(f"kind {quoted(kind)}"))
     hint = did_you_mean(kind, KINDS) or f"the kinds are {', '.join(KINDS)}"
     return document.problem("CF107", place, f"unknown kind {quoted(kind)}", hint)

@@ -14,6 +14,9 @@ from crewflow.errors import Place, Problem
 
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 100
+MAX_DOCUMENTS = 1_000
+MAX_FAULTS = 1_000
+"""So many are told of a text, and of a document by its schema; nobody reads more."""
 
 _GOOD_BYTES = bytes([0x09, 0x0A, 0x0D, *range(0x20, 0x7F)])
 _BAD_CHARACTER = re.compile(
@@ -34,6 +37,7 @@ class Lines:
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.text = text
+        self._asked: tuple[int, str] = (0, "")  # the line asked for last: many faults may share a long one
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -54,9 +58,11 @@ class Lines:
         """The text of a line counted from 1, without its end; None if there is no such line."""
         if not 1 <= line <= len(self._starts):
             return None
-        start = self._starts[line - 1]
-        match = _LINE_END.search(self.text, start)
-        return self.text[start : match.start() if match else len(self.text)]
+        if line != self._asked[0]:
+            start = self._starts[line - 1]
+            match = _LINE_END.search(self.text, start)
+            self._asked = line, self.text[start : match.start() if match else len(self.text)]
+        return self._asked[1]
 
     def problem(self, rule: str, start: int, end: int, message: str, hint: str | None = None) -> Problem:
         """A problem with the characters from `start` up to `end`."""

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from crewflow.errors import Note, Place
+    from crewflow.spec.crew import Agent, Team
+    from crewflow.spec.ignore import Ignore
+    from crewflow.spec.schedules import Schedule
     from crewflow.spec.template import Text
 
 DEFAULT_RETRY_WHEN = (
@@ -64,11 +67,19 @@ class Source(Protocol):
 
 
 class Kind(StrEnum):
-    """What a step does; each is the name of the key that says so."""
+    """What a step does."""
 
     SCRIPT = "script"
     COMMAND = "command"
     PYTHON = "python"
+    PROMPT = "prompt"
+    CALL = "call"  # of another workflow
+    GROUP = "group"
+    GATE = "gate"
+
+
+CONTAINERS = frozenset({Kind.CALL, Kind.GROUP})
+"""Kinds whose tasks hold steps of their own."""
 
 
 class OnFailure(StrEnum):
@@ -115,6 +126,7 @@ class Output:
     origin: str = "output"
     has_default: bool = False
     default: Any = None
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,9 @@ class Defaults:
     grace: float = 10.0
     shell: str | tuple[str, ...] = "sh"
     retry: Retry = field(default_factory=Retry)
+    agent: str | None = None
+    idle_timeout: float | None = None
+    total_timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +161,22 @@ class Step:
 
     Attributes:
         path: where it stands in its document, such as `("steps", "build")`.
-        final: it stands under `finally`.
+        final: it stands under `finally`, or inside a step that does.
         run: the script of a `SCRIPT` step, or the words of a `COMMAND` step; else None.
         python: `module:function` of a `PYTHON` step; else None.
+        prompt: of a `PROMPT` step, unless it is in the file `prompt_file`.
+        workflow: name of what a `CALL` step calls; else None.
+        steps: those of a `GROUP`; else none.
+        context: `auto`, `none`, or the steps whose results come with a prompt.
+        agent: that of the step itself; `default_agent`: that of `defaults`.
         condition: the text of `if` without `${{ }}`; None when absent.
         matrix: axis -> values (or a template that yields them); None when absent.
         for_each: values, or a template that yields them; None when absent.
         timeout, grace: seconds, or templates that yield a duration; timeout None means no limit.
+        given: what a `GROUP` gives, by name; the outputs of other kinds are `outputs`.
         allow_failure: True, False, a tuple of retry classes, or a template that yields a boolean.
+        estimate: seconds that one task is said to take; None when nothing is said.
+        later: keys whose running comes later, checked and with their texts parsed.
     """
 
     id: str
@@ -167,6 +190,15 @@ class Step:
     condition: str | None
     run: Text | tuple[Text, ...] | None
     python: str | None
+    prompt: Text | None
+    prompt_file: str | None
+    workflow: str | None
+    steps: tuple[Step, ...]
+    role: str | None
+    agent: str | None
+    default_agent: str | None
+    model: str | None
+    context: str | tuple[str, ...]
     shell: str | tuple[str, ...]
     arguments: dict[str, Any]
     env: dict[str, Text]
@@ -181,14 +213,24 @@ class Step:
     grace: Any
     retry: Retry
     outputs: tuple[Output, ...]
+    given: dict[str, Text]
     artifacts: dict[str, tuple[Text, ...]]
     allow_failure: Any
     idempotent: bool
+    priority: int
+    estimate: float | None
+    later: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """One authored workflow, its names checked for shape but not yet resolved against each other."""
+    """One authored workflow, its names checked for shape but not yet resolved against each other.
+
+    Attributes:
+        given: the outputs that a calling workflow reads.
+        secrets: name in the steps -> name where it comes from.
+        later: keys whose running comes later, as in a `Step`.
+    """
 
     name: str
     description: str
@@ -199,6 +241,10 @@ class Workflow:
     on_failure: OnFailure
     steps: tuple[Step, ...]
     shipped: bool = False
+    team: str | None = None
+    given: dict[str, Text] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
+    later: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +253,11 @@ class Project:
 
     Attributes:
         root: absolute path of the project folder.
-        shipped: workflows that come with crewflow and are not hidden by one of the project.
+        shipped: further workflows that a name can mean: the user's, and those that come with crewflow.
+        ignore: warnings that do not count.
+        teams, agents, schedules: what each name means here, wherever it was found.
+        places: absolute paths of the folders where names are looked up, in order.
+        files: the files that all this is about, as shown to the user; problems of others are not told.
     """
 
     root: str
@@ -217,3 +267,16 @@ class Project:
     env: dict[str, str]
     workflows: dict[str, Workflow]
     shipped: dict[str, Workflow]
+    pools: dict[str, int] = field(default_factory=dict)
+    later: dict[str, Any] = field(default_factory=dict)
+    ignore: tuple[Ignore, ...] = ()
+    source: Source | None = None
+    teams: dict[str, Team] = field(default_factory=dict)
+    agents: dict[str, Agent] = field(default_factory=dict)
+    schedules: dict[str, Schedule] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    files: frozenset[str] = frozenset()
+
+    def workflow(self, name: str) -> Workflow | None:
+        """The workflow that a name means here: one of the project, else one that ships with crewflow."""
+        return self.workflows.get(name) or self.shipped.get(name)

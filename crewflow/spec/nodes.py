@@ -27,9 +27,10 @@ from yaml.events import (
 )
 
 from crewflow.errors import Note, Problem
-from crewflow.spec.lines import MAX_DEPTH
+from crewflow.spec.lines import MAX_DEPTH, MAX_DOCUMENTS, MAX_FAULTS
 from crewflow.spec.scalars import ScalarFault, SpelledFloat, SpelledInt, resolve
 from crewflow.spec.syntax import NEGATION, negation_hint, odd_indent, repair, syntax_problem
+from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
     from crewflow.spec.lines import Lines
@@ -208,7 +209,9 @@ class _Composer:
             if step is not None:
                 step(event)
 
-    def open_document(self, _event: Any) -> None:
+    def open_document(self, event: Any) -> None:
+        if len(self.documents) == MAX_DOCUMENTS:
+            self.stop(Scalar(event, None), "the file holds too many documents", f"at most {MAX_DOCUMENTS:,}")
         self.anchors = {}
         self.root = None
         self.count = 0
@@ -333,7 +336,7 @@ class _Composer:
     def duplicate(self, parent: Mapping, key: Node, name: str) -> None:
         first = parent.entries[name][0]
         note = Note(self.lines.place(first.start, first.end), "first here")
-        self.fault("CF002", key, f"the key `{name[:60]}` stands twice in this mapping", None, note)
+        self.fault("CF002", key, f"the key {quoted(name)} stands twice in this mapping", None, note)
 
     def merge(self, node: Mapping) -> None:
         for key, value in node.merges:
@@ -369,6 +372,8 @@ class _Composer:
         notes = () if note is None else (note,)
         text = self.lines.line_text(place.line)
         self.problems.append(Problem(rule, place, message, hint, notes=notes, source_line=text))
+        if len(self.problems) == MAX_FAULTS:
+            self.stop(node, "the file has too many faults", f"it is read up to the first {MAX_FAULTS:,}")
 
     def stop(self, node: Node, message: str, hint: str) -> None:
         raise _StopReading(self.lines.problem("CF011", node.start, node.start + 1, message, hint))

@@ -12,10 +12,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from crewflow.errors import Note
+from crewflow.spec.lines import MAX_FAULTS
 from crewflow.spec.schema_words import levels_of, say
 from crewflow.spec.words import KINDS
 
@@ -30,12 +32,13 @@ if TYPE_CHECKING:
     from crewflow.spec.source import Document
 
 _PACKAGE = FilePath(__file__).resolve().parents[1]
+_MANY = 50
 _FOLDERS = (_PACKAGE / "_data" / "schemas", _PACKAGE.parent / "schemas")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A problem, and the values that have to be left out for the rest to be read."""
+    """A problem, and the values that have to be left out for the rest to be read; `()` is the document."""
 
     problem: Problem
     prune: tuple[Path, ...] = ()
@@ -54,9 +57,12 @@ def check(document: Document, kind: str) -> tuple[Fault, ...]:
     """Everything in `document` that the schema of `kind` does not allow."""
     if _fast(kind).is_valid(document.plain_data):
         return ()
-    said = [item for error in _errors(kind, document.data) for item in say(error, _levels())]
-    faults = _merge_uses(document, said)
-    return tuple(sorted(faults, key=lambda fault: (fault.problem.place, fault.problem.message)))
+    errors = _errors(kind, _suspects(kind, document))
+    said = list(islice((item for error in errors for item in say(error, _levels())), MAX_FAULTS + 1))
+    faults = sorted(
+        _merge_uses(document, said[:MAX_FAULTS]), key=lambda one: (one.problem.place, one.problem.message)
+    )
+    return tuple(faults) if len(said) <= MAX_FAULTS else (*faults, _too_many(document))
 
 
 @cache
@@ -81,10 +87,38 @@ def _fast(kind: str) -> Any:
     return jsonschema_rs.Draft202012Validator(_load(kind))
 
 
+@cache
+def _fast_part(kind: str, key: str) -> Any:
+    """The fast validator of the values that stand under one key at the top of a document."""
+    import jsonschema_rs  # noqa: PLC0415  # as above
+
+    whole = _load(kind)
+    return jsonschema_rs.Draft202012Validator({"$defs": whole["$defs"], **whole["properties"][key]})
+
+
+def _suspects(kind: str, document: Document) -> dict[str, Any]:
+    """The data without what is right in its large mappings: jsonschema takes long to see that it is."""
+    data, known = document.data, _load(kind)["properties"]
+    large = [key for key in data if key in known and isinstance(data[key], dict) and len(data[key]) > _MANY]
+    plain = document.plain_data if large else data
+    return data | {key: _faulty(_fast_part(kind, key), data[key], plain[key]) for key in large}
+
+
+def _faulty(fast: Any, data: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
+    """The entries that may be at fault; all where none is alone, but the whole, and one where nothing is."""
+    found = {key: value for key, value in data.items() if not fast.is_valid({key: plain[key]})}
+    return found or (dict(islice(data.items(), 1)) if fast.is_valid(plain) else data)
+
+
 def _errors(kind: str, data: Any) -> Iterable[ValidationError]:
     from jsonschema import Draft202012Validator  # noqa: PLC0415  # slow to load, and only faults need it
 
     return Draft202012Validator(_load(kind)).iter_errors(data)
+
+
+def _too_many(document: Document) -> Fault:
+    message, hint = "the document has too many faults", f"the first {MAX_FAULTS:,} are told"
+    return Fault(document.problem("CF011", document.place(()), message, hint), ((),))
 
 
 def _merge_uses(document: Document, said: Iterable[Said]) -> Iterator[Fault]:

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING, Any
 from crewflow.spec.durations import duration_fault
 from crewflow.spec.hints import enum_hint, near_key, pattern_hint, type_hint
 from crewflow.spec.suggest import nearest
-from crewflow.spec.words import (
-    NOT_BUILT,
-    SAYS_WHAT_RUNS,
-    built_later,
-    foreign,
-    kind_of_value,
-    not_available,
-    our_word,
-    quoted,
-)
+from crewflow.spec.words import SAYS_WHAT_RUNS, foreign, kind_of_value, our_word, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,6 +48,7 @@ _TYPE_WORDS = {
     "boolean": "true or false",
     "array": "a list",
     "object": "a mapping",
+    "null": "nothing",
 }
 _MEMBERS = {
     "steps": "step",
@@ -64,6 +56,7 @@ _MEMBERS = {
     "inputs": "input",
     "outputs": "output",
     "artifacts": "artifact",
+    "roles": "role",
 }
 _LEVEL_PLACES = {
     "workflow": "at the top of a workflow",
@@ -73,13 +66,40 @@ _LEVEL_PLACES = {
     "retry": "in `retry`",
     "input": "in an input",
     "output": "in an output",
+    "approval": "in `approval`",
+    "rework": "in `rework`",
+    "expect": "in `expect`",
+    "expand": "in `expand`",
+    "budget": "in `budget`",
+    "budget of a run": "in the `budget` of a workflow",
+    "estimate": "in `estimate`",
+    "concurrency": "in `concurrency`",
+    "hooks": "in the `hooks` of a project",
 }
+_MOST_MEANT = 20  # unknown keys that are looked at for what was meant
+_MOST_LISTED = 25  # keys in a hint; only a step has more
 _MISFITS = {
-    "python": ("a step has `run` or `python`, not both", "make two steps of it"),
-    "with": ("`with` goes with `python` only", "pass values to `run` by `env`"),
     "shell": ("`shell` goes with the text of `run` only", "remove it, or write `run` as text"),
     "for_each": ("a step has `matrix` or `for_each`, not both", "make the list an axis of `matrix`"),
 }
+_MISFIT_HINTS = {
+    ("run", "with"): "pass values to `run` by `env`",
+    ("steps", "retry"): "write it in the steps of the group",
+    ("steps", "timeout"): "write `total_timeout`, or `timeout` in the steps of the group",
+    ("workflow", "env"): "a called workflow has its own `env`; pass values by `with`",
+    ("workflow", "outputs"): "the outputs of a call are those that the called workflow declares",
+    ("workflow", "secrets"): "the called workflow lists its own `secrets`",
+    ("approval", "timeout"): "write it inside `approval`",
+}
+"""What a step does, and a key that does not go with that -> what to do instead."""
+
+
+_NOTHING = {
+    "agent": ("names no program", "give it `bin`, `argv` and `output`"),
+    "schedule": ("says no time", "give it `cron`, `every` or `at`"),
+    "failure of an agent": ("says nothing by which it is known", "give it `match` or `exit`"),
+}
+"""An object of which one of several keys must stand there -> what is said where none does."""
 
 
 def say(error: Any, levels: Levels) -> Iterator[Said]:
@@ -129,31 +149,33 @@ def _bad_name(error: Any, path: Path) -> Said:
 def _say_unknown_keys(error: Any, path: Path, levels: Levels) -> Iterator[Said]:
     level = _schema(error).get("title", "")
     known = list(_schema(error).get("properties", {}))
+    takes_notes = "patternProperties" in _schema(error)
     for key in error.instance:
-        if key not in known and not key.startswith("x-"):
+        if key not in known and not (takes_notes and key.startswith("x-")):
             yield _unknown_key(level, key, error.instance[key], (*path, key), known, levels)
 
 
 def _unknown_key(level: str, key: str, value: Any, path: Path, known: list[str], levels: Levels) -> Said:
-    """The first answer that fits: a later version, another tool, another place, a typing mistake."""
-    if built_later(level, key):
-        return Said("CF102", path, not_available(quoted(key)), None, at_key=True, prune=path)
+    """The first answer that fits: another tool, another place, a typing mistake."""
     answer = foreign(level, key, value)
     if answer is not None:
         return Said("CF112", path, f"{quoted(key)} is not a key of crewflow", answer, at_key=True, prune=path)
     elsewhere = [other for other, keys in levels.items() if key in keys and other in _LEVEL_PLACES]
     if elsewhere:
-        where = " or ".join(_LEVEL_PLACES[other] for other in elsewhere)
+        *others, last = [_LEVEL_PLACES[other] for other in elsewhere]
+        where = f"{', '.join(others)} or {last}" if others else last
         message = f"{quoted(key)} may not stand here"
         return Said("CF111", path, message, f"it stands {where}", at_key=True, prune=path)
-    if any(key in keys for keys in NOT_BUILT.values()):
-        return Said("CF102", path, not_available(quoted(key)), None, at_key=True, prune=path)
     return Said("CF101", path, f"unknown key {quoted(key)}", _key_hint(key, known), at_key=True, prune=path)
 
 
 def _key_hint(key: str, known: list[str]) -> str:
     near = near_key(key, known)
-    return f"did you mean `{near}`?" if near else "the keys here are " + ", ".join(known)
+    if near:
+        return f"did you mean `{near}`?"
+    if len(known) <= _MOST_LISTED:
+        return "the keys here are " + ", ".join(known)
+    return f"the keys here are {', '.join(known[:_MOST_LISTED])}, ... ({len(known)} in all)"
 
 
 def _say_missing(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
@@ -166,32 +188,57 @@ def _say_missing(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
 def _meant(error: Any, missing: str) -> bool:
     """Whether another key, which is told about as unknown, was meant to be the missing one."""
     schema = _schema(error)
-    unknown = [key for key in error.instance if key not in schema["properties"]]
+    unknown = [key for key in error.instance if key not in schema["properties"]][:_MOST_MEANT]
     level = schema.get("title", "")
     return any(missing in {our_word(level, key), nearest(key, schema["properties"])} for key in unknown)
 
 
 def _say_any_of(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
     if "dependentSchemas" in error.absolute_schema_path:
-        message = "`max_parallel` of a step needs a fan-out"
-        at = (*path, "max_parallel")
+        key = _trigger(error)
+        at = (*path, key)
+        message = f"{quoted(key)} of a step needs a fan-out, `steps` or `workflow`"
         yield Said("CF106", at, message, "add `matrix` or `for_each`", at_key=True, prune=at)
+    elif (nothing := _NOTHING.get(_schema(error).get("title", ""))) is not None:
+        yield Said("CF106", path, f"{subject(path)} {nothing[0]}", nothing[1], at_key=True)
     elif not _says_what_it_runs(error):
         message = f"{subject(path)} has nothing to run"
-        yield Said("CF106", path, message, "give it `run` or `python`", at_key=True)
+        yield Said(
+            "CF106", path, message, "give it `run`, `python`, `prompt`, `workflow` or `steps`", at_key=True
+        )
 
 
 def _says_what_it_runs(error: Any) -> bool:
     """Whether a key that is told about as unknown was meant to say what the step does."""
     known = _schema(error)["properties"]
-    unknown = [key for key in error.instance if key not in known]
+    unknown = [key for key in error.instance if key not in known][:_MOST_MEANT]
     meant = {word for key in unknown for word in (key, our_word("step", key), nearest(key, known))}
     return "uses" in unknown or bool(meant & SAYS_WHAT_RUNS)
 
 
-def _say_misfit(_error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
-    message, hint = _MISFITS[str(path[-1])]
+def _say_misfit(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
+    key, kind = str(path[-1]), _trigger(error)
+    if key in SAYS_WHAT_RUNS:
+        message = f"a step has {quoted(kind)} or {quoted(key)}, not both"
+        yield Said("CF106", path, message, "make two steps of it", at_key=True, prune=path)
+        return
+    message, hint = _MISFITS.get(key, (f"{quoted(key)} does not go with {quoted(kind)}", None))
+    hint = _MISFIT_HINTS.get((kind, key), hint)
     yield Said("CF106", path, message, hint, at_key=True, prune=path)
+
+
+def _say_dependent(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
+    for key, wanted in error.validator_value.items():
+        missing = [one for one in wanted if one not in error.instance]
+        if key in error.instance and missing and not _meant(error, missing[0]):
+            message = f"{subject(path)} has a {quoted(key)} and no {quoted(missing[0])}"
+            yield Said("CF105", path, message, f"add `{missing[0]}:`", at_key=True)
+
+
+def _trigger(error: Any) -> str:
+    """The key beside which something may not, or must, stand."""
+    where = list(error.absolute_schema_path)
+    return str(where[len(where) - 1 - where[::-1].index("dependentSchemas") + 1])
 
 
 def _say_type(error: Any, path: Path, _levels: Levels) -> Iterator[Said]:
@@ -271,6 +318,7 @@ def _wanted(schema: dict[str, Any]) -> str:
 
 _LIMITS: dict[str, Callable[[Any], str]] = {
     "minimum": lambda limit: f"must be {limit} or more",
+    "exclusiveMinimum": lambda limit: f"must be more than {limit}",
     "maximum": lambda limit: f"must be {limit} or less",
     "minItems": lambda _limit: "is an empty list",
     "minProperties": lambda _limit: "is an empty mapping",
@@ -281,6 +329,7 @@ _SPEAKERS: dict[str, Callable[[Any, Path, Levels], Iterator[Said]]] = {
     "required": _say_missing,
     "anyOf": _say_any_of,
     "not": _say_misfit,
+    "dependentRequired": _say_dependent,
     "type": _say_type,
     "enum": _say_enum,
     "pattern": _say_pattern,

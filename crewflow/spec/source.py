@@ -11,6 +11,8 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from yaml.events import AliasEvent
+
 from crewflow.errors import Note, Place, Problem, Severity
 from crewflow.spec.lines import Lines, decode
 from crewflow.spec.nodes import Alias, Composed, Mapping, Node, Scalar, Sequence, compose, target
@@ -185,7 +187,7 @@ def _child(node: Node, part: str | int) -> tuple[Node | None, Node, Node | None]
 def _skip_properties(text: str, node: Node) -> int:
     """The index of the value itself, behind its anchor and tag."""
     start = node.start
-    if isinstance(node, Alias) or (isinstance(node, Scalar) and node.event.value == ""):
+    if isinstance(node.event, AliasEvent) or (isinstance(node, Scalar) and node.event.value == ""):
         return start
     while text[start : start + 1] in {"&", "!"}:
         while start < len(text) and not text[start].isspace():

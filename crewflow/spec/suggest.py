@@ -5,6 +5,8 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from crewflow.spec.words import quoted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -28,7 +30,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The hint to show, or None if nothing is near."""
     name = nearest(word, known)
-    return None if name is None else f"did you mean `{name}`?"
+    return None if name is None else f"did you mean {quoted(name)}?"
 
 
 def _plain(word: str) -> str:
@@ -39,7 +41,17 @@ def _likeness(left: str, right: str) -> float:
     """From 0 to 1; a swap, a missing letter or an extra one in a short word is still near."""
     if left == right:
         return 1.0
+    if _most(left, right) < _ENOUGH:
+        return 0.0  # plainly too far, and not measured
     if sorted(left) == sorted(right):
         return 0.95
-    matcher = SequenceMatcher(None, left, right, autojunk=False)
-    return matcher.ratio() if matcher.real_quick_ratio() >= _ENOUGH else 0.0
+    return SequenceMatcher(None, left, right, autojunk=False).ratio()
+
+
+def _most(left: str, right: str) -> float:
+    """A bound on the likeness that is quickly found: by the lengths, then by the letters that both have."""
+    length = len(left) + len(right)
+    shorter = min(len(left), len(right))
+    if 2 * shorter < _ENOUGH * length:
+        return 0.0
+    return 2 * sum(min(left.count(letter), right.count(letter)) for letter in set(left)) / length

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from crewflow.spec.scalars import plain
@@ -10,6 +11,7 @@ from crewflow.spec.schema_words import say_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from crewflow.spec.model import Path
 
@@ -49,7 +51,8 @@ def fits(value: Any, wanted: dict[str, Any]) -> str | None:
     from jsonschema import Draft202012Validator  # noqa: PLC0415  # slow to load, and few values need it
 
     try:
-        return next((say_value(error) for error in Draft202012Validator(wanted).iter_errors(value)), None)
+        with _no_warnings():
+            return next((say_value(error) for error in Draft202012Validator(wanted).iter_errors(value)), None)
     except re.error:
         return None  # the pattern itself is at fault, which is told where it stands
 
@@ -58,7 +61,8 @@ def pattern_faults(path: Path, given: dict[str, Any]) -> Iterator[Path]:
     """The paths of patterns in a declaration that are no regular expressions."""
     if "pattern" in given:
         try:
-            re.compile(given["pattern"])
+            with _no_warnings():
+                re.compile(given["pattern"])
         except (re.error, RecursionError, OverflowError):
             yield (*path, "pattern")
     if "items" in given:
@@ -70,3 +74,8 @@ def pattern_faults(path: Path, given: dict[str, Any]) -> Iterator[Path]:
 def _plainly_fits(value: Any, wanted: dict[str, Any]) -> bool:
     """A cheap yes where nothing but a type is wanted, as mostly is."""
     return set(wanted) == {"type"} and type(value) in _TYPES[wanted["type"]]
+
+
+def _no_warnings() -> AbstractContextManager[Any]:
+    """Keeps Python from warning of patterns that it may read otherwise one day."""
+    return warnings.catch_warnings(action="ignore")

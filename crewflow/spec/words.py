@@ -11,39 +11,39 @@ from typing import Any
 from crewflow.spec.find import PROJECT_FILES
 from crewflow.spec.scalars import spelling
 
-KINDS = ("workflow", "project")
-"""What a document can be in this version."""
+KINDS = ("workflow", "project", "team", "agent", "schedule")
+"""What a document can be."""
 
 PERMISSIVE_BOOLEANS = {
     "yes": "true", "y": "true", "on": "true", "no": "false", "n": "false", "off": "false",
 }  # fmt: skip
 """Words that other versions of YAML take for a boolean -> ours."""
 
-NOT_BUILT: dict[str, frozenset[str]] = {
-    "kind": frozenset({"team", "agent", "schedule"}),
-    "project": frozenset({"pools", "durability", "budget", "hooks", "redact", "ignore"}),
-    "paths": frozenset({"teams", "agents", "schedules"}),
-    "defaults": frozenset({"agent", "idle_timeout", "total_timeout"}),
+NOT_RUN: dict[str, frozenset[str]] = {
+    "project": frozenset({"pools", "durability", "budget", "hooks", "redact"}),
     "workflow": frozenset(
         {
-            "team", "outputs", "env_file", "secrets", "total_timeout", "on_conflict", "approval",
-            "concurrency", "budget", "auto_resume", "pins",
+            "env_file", "secrets", "total_timeout", "on_conflict", "approval", "concurrency", "budget",
+            "auto_resume", "pins",
         }
     ),
     "step": frozenset(
         {
-            "prompt", "prompt_file", "workflow", "steps", "approval", "role", "agent", "model",
-            "max_turns", "session", "context", "on_failure", "secrets", "idle_timeout",
-            "total_timeout", "fresh", "log", "reads", "writes", "on_violation", "confine", "reuse",
-            "priority", "pools", "isolate", "on_merge_conflict", "expect", "expand", "budget",
-            "estimate",
+            "approval", "max_turns", "session", "secrets", "idle_timeout", "total_timeout", "fresh", "log",
+            "reads", "writes", "on_violation", "confine", "reuse", "pools", "isolate",
+            "on_merge_conflict", "expect", "expand", "budget",
         }
     ),
 }  # fmt: skip
-"""Keys of the language that this version refuses by name, by level; `kind`: whole documents."""
+"""Keys that `validate` and `plan` read and that `apply` refuses by name in this version, by level."""
 
-SAFETY = frozenset({"approval", "writes", "reads", "budget", "secrets"})
-"""Keys that promise safety: refused by name wherever a closed object meets them."""
+HELD_BY_SCAFFOLD = frozenset(
+    {
+        "reads", "writes", "on_violation", "confine", "isolate", "on_merge_conflict", "expect", "budget",
+        "max_turns", "session", "expand", "idle_timeout", "total_timeout",
+    }
+)  # fmt: skip
+"""Those of a step that bind nobody where the agent is `scaffold`, which asks nobody and changes nothing."""
 
 FAILURE_CLASSES = (
     "exit", "signal", "start", "timeout", "idle", "lost", "bad_output", "expect_failed",
@@ -130,6 +130,30 @@ _FOREIGN: dict[str, dict[str, str]] = {
         "path": "write `from: file:PATH`", "value": "from", "valueFrom": "from", "source": "from",
         "desc": "description",
     },
+    "team": {
+        "members": "roles", "agents": "roles", "crew": "roles", "title": "name", "id": "name",
+        "desc": "description", "max_workers": "max_parallel", "concurrency": "max_parallel",
+        "timeout": "write `defaults: {timeout: 30m}`",
+    },
+    "role": {
+        "system": "instructions", "prompt": "instructions", "system_prompt": "instructions",
+        "backstory": "instructions", "goal": "description", "llm": "model", "mode": "access",
+        "permissions": "access", "permission_mode": "access", "fallbacks": "fallback",
+        "maxTurns": "max_turns", "max_iter": "max_turns", "environment": "env", "desc": "description",
+    },
+    "agent": {
+        "command": 'write `bin: PROGRAM` and `argv: ["{bin}", ...]`', "args": "argv", "cmd": "argv",
+        "binary": "bin", "program": "bin", "modes": "access", "env_modes": "env_access",
+        "grace_s": "write `grace: 10s`", "mem_mb": "write `memory: 200MB`", "environment": "env",
+    },
+    "schedule": {
+        "schedule": "cron", "interval": "every", "run_at": "at", "tz": "timezone", "time_zone": "timezone",
+        "timeZone": "timezone", "catchup": "catch_up", "concurrencyPolicy": "overlap",
+        "concurrency_policy": "overlap", "start_date": "start", "end_date": "end", "with": "inputs",
+        "params": "inputs", "parameters": "inputs", "misfire_grace_time": "catch_up_window",
+        "startingDeadlineSeconds": "write `catch_up_window: 1h`", "suspend": "write `enabled: false`",
+        "paused": "write `enabled: false`", "job": "workflow",
+    },
     "project": {
         "workflow": "default_workflow", "default": "default_workflow", "title": "name",
         "variables": "env", "vars": "env", "environment": "env",
@@ -139,9 +163,14 @@ _FOREIGN: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
+_KIND_OF_FOLDER = {"teams": "team", "agents": "agent", "schedules": "schedule"}
+
+
 def beginning(file: str) -> str:
-    """How the document of a file of this name begins, as a hint."""
-    return f"begin with `kind: {'project' if file in PROJECT_FILES else 'workflow'}`"
+    """How the document of a file of this name begins, as a hint: the folder says what is meant."""
+    folder = file.rpartition("/")[0].rpartition("/")[2]
+    kind = "project" if file in PROJECT_FILES else _KIND_OF_FOLDER.get(folder, "workflow")
+    return f"begin with `kind: {kind}`"
 
 
 def foreign(level: str, key: str, value: Any = None) -> str | None:
@@ -161,11 +190,6 @@ def our_word(level: str, key: str) -> str | None:
     if answer is not None and answer.startswith("write `run:"):
         return "run"
     return answer if answer is not None and " " not in answer else None
-
-
-def built_later(level: str, key: str) -> bool:
-    """Whether a key is one that a later version has at this level, or that is never to be ignored."""
-    return key in SAFETY or key in NOT_BUILT.get(level, frozenset())
 
 
 def not_available(what: str) -> str:

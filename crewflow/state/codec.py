@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from crewflow.graph.fanout import Leg
 from crewflow.run.events import (
     AttemptEnded,
     AttemptStarted,
     CancelRequested,
     ConditionDecided,
     GenerationBegan,
+    InputsGiven,
+    LegsGiven,
+    OutcomeGiven,
 )
 from crewflow.run.states import Outcome
 from crewflow.state.records import GENERATION
@@ -33,6 +37,9 @@ TASK_ENDED: Final = "task.ended"
 RETRYING: Final = "task.retrying"
 REFUSED: Final = "event.refused"
 RUN_ENDED: Final = "run.ended"
+UNFOLDED: Final = "fan_out.unfolded"
+INPUTS: Final = "inputs.given"
+OUTCOME: Final = "outcome.given"
 
 
 def from_record(record: dict[str, Any]) -> Event | None:
@@ -66,6 +73,20 @@ def _cancel(record: dict[str, Any]) -> Event:
     return CancelRequested(record["reason"], record["now"])
 
 
+def _unfolded(record: dict[str, Any]) -> Event:
+    legs = record.get("legs")
+    given = None if legs is None else tuple(Leg(leg["label"], leg["context"]) for leg in legs)
+    return LegsGiven(record["task"], given, record.get("error"))
+
+
+def _inputs(record: dict[str, Any]) -> Event:
+    return InputsGiven(record["task"], record.get("error"))
+
+
+def _outcome(record: dict[str, Any]) -> Event:
+    return OutcomeGiven(record["task"], record.get("allowed", False), record.get("error"))
+
+
 def _generation(record: dict[str, Any]) -> Event:
     return GenerationBegan(record["generation"])
 
@@ -76,4 +97,7 @@ _READERS: Final[dict[str, Callable[[dict[str, Any]], Event]]] = {
     STARTED: _started,
     ENDED: _ended,
     CANCEL: _cancel,
+    UNFOLDED: _unfolded,
+    INPUTS: _inputs,
+    OUTCOME: _outcome,
 }

@@ -13,6 +13,7 @@ from crewflow.state import codec
 from crewflow.state.journal import read_journal
 from crewflow.state.lease import holder
 from crewflow.state.records import GENERATION
+from crewflow.state.results import bring_back
 from crewflow.state.runs import load_plan_bytes, plan_hash
 from crewflow.state.snapshot import read_run_snapshot
 from crewflow.state.story import Story
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from crewflow.graph.plan import Plan
     from crewflow.state.journal import Reading
     from crewflow.state.paths import RunPaths
+    from crewflow.state.records import Record
 
 
 def replay(
@@ -34,6 +36,11 @@ def replay(
         event = codec.from_record(record)
         if event is not None:
             machine.handle(event)
+
+
+def _whole(record: Record, run: RunPaths) -> Record:
+    """The record with what decides which tasks there are; large results are left where they are."""
+    return bring_back(record, run) if record["type"] == codec.UNFOLDED else record
 
 
 def recorded_plan(run: RunPaths, reading: Reading) -> tuple[Plan, str]:
@@ -77,5 +84,5 @@ def tell_story(run: RunPaths) -> Story:
     plan, _ = recorded_plan(run, reading)
     machine = Machine(plan, slots=1)
     story = Story(run, machine, held=held)
-    replay(machine, reading.records, story.see)
+    replay(machine, (_whole(record, run) for record in reading.records), story.see)
     return story

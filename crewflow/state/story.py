@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from crewflow.run.standing import walk
 from crewflow.run.states import RunState, TaskState
 from crewflow.state import codec
 from crewflow.state.records import GENERATION
@@ -80,7 +81,7 @@ class Story:
         self.run = run
         self.machine = machine
         self.held = held
-        self.tasks = {name: TaskStory(task) for name, task in machine.tasks.items()}
+        self._tasks: dict[str, TaskStory] = {}
         self.began: float | None = None
         self.ended: float | None = None
         self.taken_up: float | None = None
@@ -94,6 +95,11 @@ class Story:
             codec.CANCEL: self._see_cancel,
             codec.RUN_ENDED: self._see_run_ended,
         }
+
+    @property
+    def tasks(self) -> dict[str, TaskStory]:
+        """The tasks that there are now, each behind the container it stands in."""
+        return {task.task.id: self._of(task.task.id) for task in walk(self.machine.root)}
 
     def see(self, record: dict[str, Any]) -> None:
         """Take note of a record, before the machine is told."""
@@ -109,8 +115,8 @@ class Story:
         return max(0.0, self.ended - self.taken_up)
 
     def counts(self) -> dict[str, int]:
-        """How many tasks are in each state that occurs, in the order of the states."""
-        counted = Counter(task.state for task in self.tasks.values())
+        """How many tasks are in each state that occurs, in the order of the states; no containers."""
+        counted = Counter(task.state for task in self.machine.tasks.values() if task.inner is None)
         return {str(state): counted[state] for state in TaskState if counted[state]}
 
     def artifacts(self) -> list[dict[str, Any]]:
@@ -135,17 +141,22 @@ class Story:
         self.cancelled_by = None
 
     def _see_started(self, record: dict[str, Any]) -> None:
-        task = self.tasks[record["task"]]
+        task = self._of(record["task"])
         task.started, task.ended, task.retry_at = record["ts"], None, None
 
     def _see_ended(self, record: dict[str, Any]) -> None:
-        self.tasks[record["task"]].ended = record
+        self._of(record["task"]).ended = record
 
     def _see_retrying(self, record: dict[str, Any]) -> None:
-        self.tasks[record["task"]].retry_at = record["ts"] + record["seconds"]
+        self._of(record["task"]).retry_at = record["ts"] + record["seconds"]
 
     def _see_cancel(self, record: dict[str, Any]) -> None:
         self.cancelled_by = record["reason"]
 
     def _see_run_ended(self, record: dict[str, Any]) -> None:
         self.ended = record["ts"]
+
+    def _of(self, name: str) -> TaskStory:
+        if name not in self._tasks or self._tasks[name].run is not self.machine.tasks[name]:
+            self._tasks[name] = TaskStory(self.machine.tasks[name])
+        return self._tasks[name]

@@ -51,8 +51,7 @@ def test_wrong_usage(project):
     here.write({"workflows/b.yaml": "kind: workflow\nname: b\nsteps: {a: {run: 'true'}}\n"})
     done = check(here.run("apply"), ExitCode.USAGE)
     assert done.err == (
-        "error: this project has several workflows, and no `default_workflow`\n"
-        "hint: name one: `a`, `b`, `checkup`\n"
+        "error: this project has several workflows, and no `default_workflow`\nhint: name one: `a`, `b`\n"
     )
     check(here.run("apply", "b"), ExitCode.DONE)
     check(here.run("apply", "workflows/a.yaml"), ExitCode.DONE)

@@ -64,7 +64,7 @@ def test_a_command_that_is_not_built_is_refused_by_name(inside, command):
     assert error(done).startswith(f"error: `{command}` is not available in this version\n")
 
 
-@pytest.mark.parametrize("action", cli.NOT_BUILT_RUNS)
+@pytest.mark.parametrize("action", cli.NOT_BUILT_ACTIONS["runs"])
 def test_so_is_an_action_of_runs(inside, action):
     done = inside.run("runs", action, "x")
     assert done.code == 2
@@ -88,13 +88,10 @@ def test_so_are_options_with_or_without_a_value_and_in_the_environment(inside, c
 @pytest.mark.parametrize(
     ("words", "name"),
     [
-        (["validate", "--format", "github"], "github"),
-        (["validate", "--format=sarif"], "sarif"),
+        (["plan", "--format=markdown"], "markdown"),
         (["plan", "--format", "markdown"], "markdown"),
-        (["graph", "--format", "dot"], "dot"),
-        (["graph", "--format", "svg"], "svg"),
-        (["schema", "team"], "team"),
-        (["graph", "@latest"], "@latest"),
+        (["agents", "try"], "agents try"),
+        (["schedule", "start"], "schedule start"),
         (["apply", "saved.json"], "saved.json"),
     ],
 )
@@ -227,6 +224,11 @@ DOCUMENTS = [
     ["version"],
     ["schema"],
     ["schema", "workflow"],
+    ["explain"],
+    ["workflows"],
+    ["teams"],
+    ["agents", "list"],
+    ["schedule", "list"],
     ["validate"],
     ["plan"],
     ["graph"],

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from crewflow.engine.results import file_hash
 from crewflow.errors import HeldError, StateError, UsageError
 from crewflow.graph.plan import to_json
 from crewflow.run.states import Outcome, RunState
@@ -16,6 +15,7 @@ from crewflow.state.journal import Journal
 from crewflow.state.lease import acquire, holder
 from crewflow.state.paths import RunPaths
 from crewflow.state.replay import tell_story
+from crewflow.state.results import file_hash
 from crewflow.state.runs import create_run, new_run_id
 
 FAILED = Outcome.FAILED

@@ -188,9 +188,9 @@ def test_fields_that_say_nothing_are_left_out():
         b"[]",
         b"{}",
         b"\xff",
-        b'{"format": 1}',
+        b'{"format": 2}',
         (
-            b'{"format": 1, "workflow": "a", "project": "b", "inputs": 1, "env": {}, "max_parallel": null, '
+            b'{"format": 2, "workflow": "a", "project": "b", "inputs": 1, "env": {}, "max_parallel": null, '
             b'"on_failure": "never", "steps": [], "tasks": []}'
         ),
         b"[" * 100_000,
@@ -202,8 +202,8 @@ def test_bytes_that_are_no_plan_are_refused(data):
 
 
 def test_a_plan_of_another_format_is_refused_by_name():
-    with pytest.raises(ValueError, match="it is a plan of format 2, and this version reads format 1"):
-        from_bytes(b'{"format": 2}')
+    with pytest.raises(ValueError, match="it is a plan of format 1, and this version reads format 2"):
+        from_bytes(b'{"format": 1}')
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_the_fingerprint_does_not_depend_on_where_the_project_lies():
 def test_the_fingerprint_of_a_plan_is_the_same_in_every_version():
     """Runs are resumed by it: whoever changes this number raises `PLAN_FORMAT`, or knows why not."""
     assert plan("steps: {a: {run: [echo, hi]}}\n").to_bytes() == (
-        b'{"env":{},"format":1,"inputs":{},"max_parallel":null,"on_failure":"finish","project":"project",'
+        b'{"env":{},"format":2,"inputs":{},"max_parallel":null,"on_failure":"finish","project":"project",'
         b'"steps":[{"id":"a","tasks":["a"]}],'
         b'"tasks":[{"action":["echo","hi"],"id":"a","kind":"command","step":"a","weight":1.0}],'
         b'"workflow":"demo"}\n'

@@ -106,4 +106,5 @@ def test_the_data_of_a_problem_is_json_with_a_version():
                 "notes": [{"message": "first here", "file": "g.yaml", "line": 1, "column": 2, "width": 1}],
             }
         ],
+        "ignored": [],
     }

@@ -7,6 +7,7 @@ import pytest
 from run_plans import Hand, plan_of, step
 
 from crewflow.graph.plan import Condition
+from crewflow.run.course import IllegalTransitionError
 from crewflow.run.events import (
     AskCondition,
     AttemptEnded,
@@ -22,8 +23,8 @@ from crewflow.run.events import (
     RunEnded,
     TaskEnded,
 )
-from crewflow.run.machine import TRANSITIONS, IllegalTransitionError, Machine
-from crewflow.run.states import NOT_STARTED, TERMINAL, Outcome, RunState, TaskState
+from crewflow.run.machine import Machine
+from crewflow.run.states import NOT_STARTED, TERMINAL, TRANSITIONS, Outcome, RunState, TaskState
 from crewflow.spec.model import OnFailure, Retry
 
 SUCCEEDED, FAILED = TaskState.SUCCEEDED, TaskState.FAILED

@@ -434,12 +434,13 @@ def _without_waits(machine):
 
 def _picture(machine):
     steps = [
-        _facts(step, skip={"planned", "tasks", "needs", "after", "dependents", "held"})
+        _facts(step, skip={"planned", "tasks", "needs", "after", "dependents", "held", "scope"})
         for step in machine.steps.values()
     ]
     queues = [machine._heap, *(step.held for step in machine.steps.values())]
-    queued = [[task.index for _, _, task in queue] for queue in queues]
+    queued = [[entry[-1].index for entry in queue] for queue in queues]
     plain = {name: value for name, value in vars(machine).items() if isinstance(value, int | str)}
+    plain["root"] = _facts(machine.root, skip={"steps", "held"})
     return [[_facts(task) for task in machine.tasks.values()], steps, queued, plain]
 
 

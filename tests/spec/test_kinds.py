@@ -35,5 +35,10 @@ def test_a_workflow_of_github_is_known_as_one():
 
 
 @pytest.mark.parametrize("kind", ["agent", "team", "schedule"])
-def test_a_later_kind_is_refused_by_name(kind):
-    assert problem_of(f"kind: {kind}\n").message == f"kind `{kind}` is not available in this version"
+def test_a_document_in_the_folder_of_a_kind_begins_with_that_kind(kind):
+    assert problem_of("name: x\n", f"{kind}s/x.yaml").hint == f"begin with `kind: {kind}`"
+
+
+@pytest.mark.parametrize("kind", ["agent", "team", "schedule", "workflow", "project"])
+def test_a_kind_of_the_language_is_known(kind):
+    assert problem_of(f"kind: {kind}\n") is None

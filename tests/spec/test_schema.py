@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from crewflow.spec.schema import check, schema
 from crewflow.spec.schema_words import levels_of
 from crewflow.spec.source import read_documents
-from crewflow.spec.words import NOT_BUILT, SAFETY, foreign, our_word
+from crewflow.spec.words import HELD_BY_SCAFFOLD, KINDS, NOT_RUN, foreign, our_word
 
 HEAD = "kind: workflow\nname: demo\n"
-KINDS = ("workflow", "project")
 
 
 def told(text, kind="workflow"):
@@ -70,12 +69,20 @@ def test_no_schema_chooses_between_alternatives_with_one_of(kind):
     assert "oneOf" not in str(schema(kind))
 
 
-def test_no_key_that_is_built_is_told_to_be_not_available_or_of_another_tool():
+def test_no_key_of_ours_is_told_to_be_of_another_tool():
     for kind in KINDS:
         for level, keys in levels_of(schema(kind)).items():
-            assert not set(keys) & NOT_BUILT.get(level, frozenset())
-            assert not set(keys) & SAFETY
             assert [key for key in keys if foreign(level, key)] == []
+
+
+def test_the_keys_that_are_not_run_yet_are_keys_of_the_language():
+    levels = {level: set(keys) for kind in KINDS for level, keys in levels_of(schema(kind)).items()}
+
+    assert {level: keys - levels[level] for level, keys in NOT_RUN.items()} == {key: set() for key in NOT_RUN}
+    assert levels["step"] >= HELD_BY_SCAFFOLD
+
+
+SAFETY = ("approval", "writes", "reads", "budget", "secrets")
 
 
 def test_our_word_for_a_key_of_another_tool_is_a_key_of_ours():
@@ -96,39 +103,38 @@ def test_unknown_keys_are_errors_in_nested_mappings_too(where):
     assert "CF101 unknown key" in said
 
 
-@pytest.mark.parametrize("key", sorted(NOT_BUILT["step"]))
-def test_a_step_key_of_a_later_version_is_refused_by_name(key):
-    assert faults_of_step(f"run: x, {key}: 1") == [f"4:15 CF102 `{key}` is not available in this version"]
-
-
-@pytest.mark.parametrize("key", sorted(NOT_BUILT["workflow"]))
-def test_a_workflow_key_of_a_later_version_is_refused_by_name(key):
-    assert told(f"{HEAD}{key}: 1\nsteps: {{a: {{run: x}}}}\n") == [
-        f"3:1 CF102 `{key}` is not available in this version"
-    ]
-
-
-@pytest.mark.parametrize("key", sorted(NOT_BUILT["project"]))
-def test_a_project_key_of_a_later_version_is_refused_by_name(key):
-    assert told(f"kind: project\nname: p\n{key}: 1\n", "project") == [
-        f"3:1 CF102 `{key}` is not available in this version"
-    ]
-
-
 @pytest.mark.parametrize("key", sorted(SAFETY))
 @pytest.mark.parametrize("holder", ["retry", "outputs: {o", "matrix: {include: [], python: [1]}, retry"])
 def test_a_key_that_promises_safety_is_never_passed_over(key, holder):
     step = f"run: x, {holder}: {{{key}: 1, type: string}}" + ("}" if holder.endswith("{o") else "")
     said = " ".join(faults_of_step(step))
 
-    assert f"`{key}` is not available in this version" in said
+    assert f"CF111 `{key}` may not stand here" in said
 
 
-@pytest.mark.parametrize("key", sorted(SAFETY))
-def test_a_key_that_promises_safety_is_refused_when_a_merge_brings_it(key):
-    text = f"x-base: &base {{{key}: 1}}\n{HEAD}steps:\n  a: {{run: x, <<: *base}}\n"
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("run: x, python: 'm:f'", "`run` or `python`, not both"),
+        ("run: x, with: {}", "`with` does not go with `run`"),
+        ("workflow: w, retry: {max_attempts: 2}", "`retry` does not go with `workflow`"),
+        ("steps: {b: {run: x}}, writes: []", "`writes` does not go with `steps`"),
+        ("approval: {}, secrets: [A]", "`secrets` does not go with `approval`"),
+        ("run: x, max_parallel: 2", "`max_parallel` of a step needs a fan-out, `steps` or `workflow`"),
+        ("prompt: x", "step `a` has a `prompt` and no `role`"),
+        ("prompt: x, prompt_file: y, role: r", "`prompt` or `prompt_file`, not both"),
+    ],
+)
+def test_a_key_that_does_not_go_with_what_a_step_does_is_told_once(step, said):
+    (told_once,) = faults_of_step(step)
 
-    assert told(text) == [f"1:16 CF102 `{key}` is not available in this version"]
+    assert said in told_once
+
+
+def test_groups_are_checked_as_deep_as_they_go():
+    (said,) = faults_of_step("steps: {b: {steps: {c: {rn: x, run: y}}}}")
+
+    assert said == "4:31 CF101 unknown key `rn`"
 
 
 @pytest.mark.parametrize(
@@ -188,9 +194,7 @@ def test_numbers_with_a_spelling_are_checked_as_numbers():
     assert faults_of_step("run: [echo, 3.10, 0x1F], matrix: {v: [3.10]}, env: {A: 1e3}") == []
 
 
-KEY = st.sampled_from(
-    ["run", "python", "needs", "timeout", "if", "env", "retry", "matrix", "for_each", "outputs", "x-a", "rn"]
-)
+KEY = st.sampled_from([*schema("workflow")["$defs"]["step"]["properties"], "x-a", "rn"])
 VALUE = st.recursive(
     st.sampled_from(
         [None, True, 1, 2.0, 2.5, -1, "", "a", "a\n", "5s", "5s\n", "m:f", "${{ x }}", "exit", 10**25]
@@ -210,3 +214,33 @@ def test_the_fast_validator_and_the_slow_one_agree_on_any_step(step):
     data = {"kind": "workflow", "name": "a", "steps": {"a": step}}
 
     assert FAST.is_valid(data) == SLOW.is_valid(data)
+
+
+def test_a_place_for_notes_is_at_the_top_and_in_a_step_and_nowhere_else():
+    assert faults_of_step("run: x, x-note: 1") == []
+    assert faults_of_step("run: x, retry: {x-note: 1}") == ["4:23 CF101 unknown key `x-note`"]
+
+
+def test_a_schedule_says_when_and_an_agent_what_is_run():
+    head = "name: s\nworkflow: w\n"
+    assert told(f"kind: schedule\n{head}", "schedule") == ["1:1 CF106 the document says no time"]
+    assert told(f"kind: schedule\n{head}cron: '@daily'\nat: '2026-12-24T09:00'\n", "schedule") == [
+        "5:1 CF106 `at` does not go with `cron`"
+    ]
+    assert told("kind: agent\nname: a\naccess: {full: []}\n", "agent") == [
+        "1:1 CF106 the document names no program"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("schedule", "tz: UTC", "`tz` is not a key of crewflow"),
+        ("schedule", "every: 15", "`every` is a bare number; a duration has a unit"),
+        ("team", "members: {}", "`members` is not a key of crewflow"),
+        ("agent", "mem_mb: 200", "`mem_mb` is not a key of crewflow"),
+        ("agent", "env_pass: [A-B]", "an item of `env_pass` must be the name of a variable"),
+    ],
+)
+def test_words_of_other_tools_are_answered_in_every_kind(kind, text, message):
+    assert any(message in line for line in told(f"kind: {kind}\nname: a\n{text}\n", kind))

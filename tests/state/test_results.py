@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from crewflow.engine.results import LARGEST_IN_RECORD, bring_back, file_hash, move_large
 from crewflow.errors import StateError
 from crewflow.run.states import Outcome
 from crewflow.state.paths import RunPaths
+from crewflow.state.results import LARGEST_IN_RECORD, bring_back, file_hash, move_large
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""Results too large for a record: kept in a file of the attempt, with size and hash in the record."""
+"""What is too large for a record: kept in a file of the attempt, with size and hash in the record.
+
+The legs of a fan-out that the run gives are no attempt's, and are kept as if it were its attempt 0.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from crewflow.state.paths import RunPaths
 
 LARGEST_IN_RECORD: Final = 16_384
-_LARGE = ("outputs", "result")
+_LARGE = ("outputs", "result", "legs")
 
 
 def move_large(facts: dict[str, Any], run: RunPaths) -> dict[str, Any]:
@@ -28,7 +31,10 @@ def move_large(facts: dict[str, Any], run: RunPaths) -> dict[str, Any]:
     data = json.dumps(large, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     if len(data) <= LARGEST_IN_RECORD:
         return facts
-    durable.replace_file(_path(facts, run), data)
+    path = _path(facts, run)
+    if "attempt" not in facts:  # no worker has made its folder
+        durable.make_folder(path.rpartition("/")[0])
+    durable.replace_file(path, data)
     kept = {name: value for name, value in facts.items() if name not in large}
     return kept | {"stored": {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}}
 
@@ -59,8 +65,8 @@ def _small(large: dict[str, Any]) -> bool:
     """A cheap yes for the common case: a short text and no outputs."""
     result = large.get("result")
     short = result is None or (isinstance(result, str) and len(result) < LARGEST_IN_RECORD // 8)
-    return short and not large.get("outputs")
+    return short and not large.get("outputs") and not large.get("legs")
 
 
 def _path(facts: dict[str, Any], run: RunPaths) -> str:
-    return f"{run.attempt(facts['task'], facts['attempt'])}/result.json"
+    return f"{run.attempt(facts['task'], facts.get('attempt', 0))}/result.json"
