@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench clean FORCE
+.PHONY: help demo test long bench clean FORCE
 
 help:  ## show this list
 	@awk -F ':|  ## ' '/^[a-z]+:.*  ## / { printf "  make %-6s %s\n", $$1, $$NF }' Makefile
@@ -31,15 +31,18 @@ test: $(VENV)/.dev  ## format, lint, types, layers, then all tests against the i
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@echo "hypothesis seed $(HYPOTHESIS_SEED) (again: make test HYPOTHESIS_SEED=$(HYPOTHESIS_SEED))"
-	@loopback="127.0.0.1,localhost,::1"; \
+	@FUZZ_SEED=$${FUZZ_SEED-$(HYPOTHESIS_SEED)}; export FUZZ_SEED; loopback="127.0.0.1,localhost,::1"; \
 	NO_PROXY="$$loopback$${NO_PROXY:+,$$NO_PROXY}" no_proxy="$$loopback$${no_proxy:+,$$no_proxy}" \
 	$(BIN)/pytest -n 2 --hypothesis-seed=$(HYPOTHESIS_SEED) $(PYTEST_ARGS)
 
-bench: $(VENV)/.dev  ## measure what a task costs
-	@set -e; for script in bench/*.py; do echo "$$script"; $(BIN)/python -P "$$script"; done
+long: $(VENV)/.dev  ## try 100,000 mutated files, 20 minutes at a time
+	@$(BIN)/python tests/fuzz/long.py
+
+bench: $(VENV)/.dev  ## measure what a start, a plan and a task cost, and what hostile files do
+	@set -e; for name in startup plan ninja hostile; do echo "bench/$$name.py"; $(BIN)/python "bench/$$name.py"; done
 
 clean:  ## remove .venv and all caches; runs in .crewflow stay
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .fuzz_cache
 	find crewflow tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed as a wheel, so that what is tested is what users get.
@@ -55,7 +58,7 @@ $(VENV)/.dev: $(VENV)/.made $(VENV)/.sources
 
 # Rewritten only when something differs: also a file that is gone makes the package out of date.
 $(VENV)/.sources: $(VENV)/.made FORCE
-	@find $(PACKAGE) pyproject.toml constraints.txt README.md LICENSE -type f ! -name '*.pyc' -exec cksum {} + \
+	@find $(PACKAGE) pyproject.toml constraints.txt README.md LICENSE docs/rules.md -type f ! -name '*.pyc' -exec cksum {} + \
 	  | LC_ALL=C sort > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
