@@ -14,8 +14,8 @@ from crewflow.commands.project import project_root
 from crewflow.errors import ExitCode, Severity
 from crewflow.report.listing import table
 from crewflow.report.words import plural
-from crewflow.spec.crew import Origin
 from crewflow.spec.load import load_project
+from crewflow.spec.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from crewflow.errors import Severity, SpecError, UsageError
 from crewflow.spec.suggest import nearest
-from crewflow.state.folder import find_state
-from crewflow.state.runs import LATEST, find_run
 
 if TYPE_CHECKING:
     from crewflow.errors import Problem
@@ -99,6 +97,9 @@ def refuse_unready(chosen: Chosen) -> None:
 
 def choose_run(start: str, reference: str | None) -> RunPaths:
     """A run of this project by id, prefix or `@latest`. Raises UsageError if there is none."""
+    from crewflow.state.folder import find_state  # noqa: PLC0415  (what reads YAML needs no runs)
+    from crewflow.state.runs import LATEST, find_run  # noqa: PLC0415  (as above)
+
     state = find_state(project_root(start))
     if state is None:
         raise UsageError("no runs here yet", hint="start one with `crewflow apply`")

@@ -12,17 +12,15 @@ from crewflow.errors import ExitCode, UsageError
 from crewflow.graph.compile import check_workflow
 from crewflow.report.console import write_data
 from crewflow.report.formats.checked import Checked
-from crewflow.report.formats.table import FORMATS
+from crewflow.report.formats.table import written
 from crewflow.report.problems import count
-from crewflow.report.rules import catalogue
 from crewflow.report.words import plural
-from crewflow.schedule.check import check_schedules
 from crewflow.spec.find import PROJECT_FILES
 from crewflow.spec.ignore import apply_ignores
 from crewflow.spec.load import load_file, load_own
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from crewflow.errors import Problem
     from crewflow.report.console import Console
@@ -92,7 +90,7 @@ def _problems(loaded: Sequence[Loaded], *, complete: bool) -> tuple[tuple[Proble
         problem for project, problems in loaded for problem in (*problems, *_check(project))
     )
     entries = loaded[0][0].ignore if loaded else ()
-    known = catalogue() if entries else ()
+    known = _known_rules() if entries else ()
     kept, ignored = apply_ignores(entries, _sorted(found), known, complete=complete)
     return _sorted(kept), ignored
 
@@ -100,7 +98,17 @@ def _problems(loaded: Sequence[Loaded], *, complete: bool) -> tuple[tuple[Proble
 def _check(project: Project) -> list[Problem]:
     workflows = project.workflows.values()
     found = [problem for workflow in workflows for problem in check_workflow(project, workflow)]
+    if not project.schedules:
+        return found
+    from crewflow.schedule.check import check_schedules  # noqa: PLC0415  (many projects have none)
+
     return [*found, *check_schedules(project)]
+
+
+def _known_rules() -> Collection[str]:
+    from crewflow.report.rules import catalogue  # noqa: PLC0415  (few projects ignore anything)
+
+    return catalogue()
 
 
 def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -114,7 +122,7 @@ def _files(root: str, loaded: Sequence[Loaded]) -> Iterator[str]:
 
 
 def _show(console: Console, form: str, checked: Checked, workflows: int) -> None:
-    shown = FORMATS[form](checked)
+    shown = written(form, checked)
     if form != "text":
         write_data(f"{shown}\n".encode("utf-8", "backslashreplace") if shown else b"")
     elif shown:
@@ -123,4 +131,4 @@ def _show(console: Console, form: str, checked: Checked, workflows: int) -> None
         told = count((), len(checked.ignored))
         console.talk(f"{plural(workflows, 'workflow')} checked: no faults{', ' if told else ''}{told}")
     if form == "text" and checked.shown.problems and flag(os.environ.get("GITHUB_ACTIONS", "")):
-        console.talk(FORMATS["github"](checked.shown))  # the runner reads both streams
+        console.talk(written("github", checked.shown))  # the runner reads both streams

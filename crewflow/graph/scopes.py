@@ -20,8 +20,6 @@ from crewflow.graph.folding import Known
 from crewflow.graph.legs import find_legs
 from crewflow.graph.occurrences import condition_of
 from crewflow.graph.plan import PlannedStep, Task, Unfold, in_order
-from crewflow.graph.prompts import find_prompt
-from crewflow.graph.roles import describe_agent
 from crewflow.graph.sheet import Sheet, lengths
 from crewflow.graph.tasks import TaskMaker, Whose
 from crewflow.spec.model import CONTAINERS, Kind
@@ -147,6 +145,9 @@ class Compiler:
     def _maker(self, sheet: Sheet, step: Step, around: Surroundings, weight: float) -> TaskMaker:
         whose = around.whose
         if step.kind is Kind.PROMPT:
+            from crewflow.graph.prompts import find_prompt  # noqa: PLC0415  (many workflows ask no agent)
+            from crewflow.graph.roles import describe_agent  # noqa: PLC0415  (as above)
+
             prompt = find_prompt(self._project, sheet.workflow, step, sheet.findings)
             whose = replace(whose, prompt=prompt, agent=describe_agent(self._project, sheet.workflow, step))
         is_read = step.id in sheet.read_results

@@ -14,9 +14,9 @@ from crewflow.graph.keys import check_keys
 from crewflow.graph.names import check_names
 from crewflow.graph.occurrences import given_occurrences
 from crewflow.graph.references import Scope
-from crewflow.graph.roles import check_roles
 from crewflow.graph.tree import Tree
 from crewflow.graph.typed import check_types
+from crewflow.spec.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +48,10 @@ class Sheet:
         check_types(self.tree, self.types, self.findings)
         check_calls(project, workflow, self.tree, self.findings)
         check_keys(project, workflow, self.tree, self.findings)
-        check_roles(project, workflow, self.findings)
+        if workflow.team is not None or any(step.kind is Kind.PROMPT for step in self.tree.steps()):
+            from crewflow.graph.roles import check_roles  # noqa: PLC0415  (many workflows ask no agent)
+
+            check_roles(project, workflow, self.findings)
 
     @cached_property
     def read_results(self) -> frozenset[str]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from crewflow.errors import Problem
 from crewflow.graph.occurrences import occurrences
 from crewflow.graph.references import LATER_STEP_NAMES
-from crewflow.graph.roles import resolve_agent
 from crewflow.graph.tree import Tree
 from crewflow.spec.model import Kind
 from crewflow.spec.references import SCAFFOLD
@@ -55,6 +54,8 @@ def _of_workflow(project: Project, workflow: Workflow) -> Iterator[Problem]:
 def _of_step(project: Project, workflow: Workflow, step: Step) -> Iterator[Problem]:
     source, agent = workflow.source, ""
     if step.kind is Kind.PROMPT:
+        from crewflow.graph.roles import resolve_agent  # noqa: PLC0415  (many workflows ask no agent)
+
         agent = resolve_agent(project, workflow, step).agent
         if agent != SCAFFOLD:
             key = "agent" if step.agent else "role"

@@ -29,8 +29,8 @@ from crewflow.spec.steps import whole
 
 if TYPE_CHECKING:
     from crewflow.errors import Problem
-    from crewflow.spec.crew import Origin
     from crewflow.spec.model import Defaults, Path
+    from crewflow.spec.origin import Origin
     from crewflow.spec.source import Document
 
 READINGS: Final = ("result", "result_else", "structured", "session", "cost_usd", "turns", "denied")

@@ -10,7 +10,7 @@ from crewflow.spec.steps import whole
 
 if TYPE_CHECKING:
     from crewflow.errors import Problem
-    from crewflow.spec.crew import Origin
+    from crewflow.spec.origin import Origin
     from crewflow.spec.source import Document
 
 _DAY = 86_400.0

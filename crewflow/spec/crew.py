@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crewflow.spec.model import Defaults, Path, Source
-
-
-class Origin(StrEnum):
-    """Where a document was found; a name in the project hides a user's, a user's a shipped one."""
-
-    PROJECT = "project"
-    USER = "user"
-    SHIPPED = "shipped"
+    from crewflow.spec.origin import Origin
 
 
 class Access(StrEnum):

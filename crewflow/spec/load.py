@@ -20,11 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from crewflow.errors import Note, Place, Problem, Severity
 from crewflow.spec.build import build_project, build_workflow, empty_project
-from crewflow.spec.build_crew import build_agent, build_team
-from crewflow.spec.build_schedule import build_schedule
-from crewflow.spec.check_crew import check_crew
-from crewflow.spec.crew import Origin
 from crewflow.spec.find import PROJECT_FILES, yaml_files
+from crewflow.spec.origin import Origin
 from crewflow.spec.references import named_by
 from crewflow.spec.shelf import Shelf, shown
 from crewflow.spec.source import collector_off
@@ -217,7 +214,7 @@ class _Loader:
         """The project, and the problems of some files and of its settings, in order of place."""
         for read in self.of_kind("project"):
             self.refuse_settings(read)
-        agents: dict[str, Agent] = self.build("agent", lambda r: build_agent(r.document, r.data, r.origin))
+        agents: dict[str, Agent] = self.build("agent", _agent)
         teams: dict[str, Team] = self.build("team", self.team)
         self.project = replace(
             self.project,
@@ -227,9 +224,7 @@ class _Loader:
             files=frozenset(files | set(PROJECT_FILES)),
         )
         self.place_workflows(self.build("workflow", self.workflow))
-        schedules: dict[str, Schedule] = self.build(
-            "schedule", lambda r: build_schedule(r.document, r.data, r.origin)
-        )
+        schedules: dict[str, Schedule] = self.build("schedule", _schedule)
         self.project = replace(self.project, schedules=schedules)
         return self.project, self.problems(complete=complete)
 
@@ -265,6 +260,8 @@ class _Loader:
         self.built.append(read.document.problem("CF290", place, message, hint, notes=notes))
 
     def team(self, read: Read) -> Built:
+        from crewflow.spec.build_crew import build_team  # noqa: PLC0415  (as for agents)
+
         return build_team(read.document, read.data, self.project.defaults, read.origin)
 
     def workflow(self, read: Read) -> Built:
@@ -289,11 +286,11 @@ class _Loader:
 
     def problems(self, *, complete: bool) -> tuple[Problem, ...]:
         found = [problem for shelf in self.shelves for problem in shelf.problems]
-        found += [
-            *self.built,
-            *self.check_names(complete=complete),
-            *check_crew(self.project, complete=complete),
-        ]
+        found += [*self.built, *self.check_names(complete=complete)]
+        if self.project.teams or self.project.agents:
+            from crewflow.spec.check_crew import check_crew  # noqa: PLC0415  (as for agents)
+
+            found += check_crew(self.project, complete=complete)
         files = self.project.files | ({p.place.file for p in self.own_shelf.problems} if complete else set())
         told = {problem for problem in found if problem.place.file in files}
         return tuple(sorted(told, key=lambda p: (p.place, p.rule, p.message)))
@@ -308,3 +305,15 @@ class _Loader:
             place = document.place(("default_workflow",))
             message = f"`default_workflow` names unknown workflow {quoted(name)}"
             yield document.problem("CF293", place, message, did_you_mean(name, names))
+
+
+def _agent(read: Read) -> Built:
+    from crewflow.spec.build_crew import build_agent  # noqa: PLC0415  (many projects have no teams, no agents)
+
+    return build_agent(read.document, read.data, read.origin)
+
+
+def _schedule(read: Read) -> Built:
+    from crewflow.spec.build_schedule import build_schedule  # noqa: PLC0415  (as for agents)
+
+    return build_schedule(read.document, read.data, read.origin)

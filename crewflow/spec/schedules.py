@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crewflow.spec.crew import Origin
     from crewflow.spec.model import Source
+    from crewflow.spec.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)

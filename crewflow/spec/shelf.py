@@ -24,7 +24,7 @@ from crewflow.spec.source import read_documents
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from crewflow.spec.crew import Origin
+    from crewflow.spec.origin import Origin
     from crewflow.spec.source import Document
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crewflow.errors import Note, Place, Problem, Severity
 from crewflow.report.formats.checked import Checked, fingerprints
-from crewflow.report.formats.table import FORMATS
+from crewflow.report.formats.table import FORMATS, written
 from crewflow.report.problems import visible
 from crewflow.report.rules import catalogue
 from crewflow.spec.ignore import Ignored
@@ -139,14 +139,14 @@ def test_every_format_but_text_has_a_reader_here():
 
 @pytest.mark.parametrize("name", READERS)
 def test_an_empty_result_is_a_valid_document(name):
-    READERS[name](FORMATS[name](checked()))
+    READERS[name](written(name, checked()))
 
 
 @pytest.mark.parametrize("name", FORMATS)
 @a_law
 @given(found=outcomes)
 def test_texts_of_any_kind_can_be_written_and_read_back(name, found):
-    text = FORMATS[name](found)
+    text = written(name, found)
     READERS.get(name, str)(text)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text)
 
@@ -154,27 +154,27 @@ def test_texts_of_any_kind_can_be_written_and_read_back(name, found):
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "json"])
 def test_what_is_ignored_is_in_no_report_for_machines_that_would_show_it(name):
     ignored = Ignored(problem("very odd", severity=Severity.WARNING), "because")
-    assert "very odd" not in FORMATS[name](checked(problem(), ignored=(ignored,)))
+    assert "very odd" not in written(name, checked(problem(), ignored=(ignored,)))
 
 
 @pytest.mark.parametrize("name", ["github", "gitlab", "sarif", "junit"])
 def test_paths_are_those_of_the_repository(name):
-    text = FORMATS[name](checked(problem(file="flows/a b.yaml"), project="/repo/sub", repository="/repo"))
+    text = written(name, checked(problem(file="flows/a b.yaml"), project="/repo/sub", repository="/repo"))
     assert "sub/flows/a b.yaml" in unquote(text)
     assert "/repo/" not in text
 
 
 @pytest.mark.parametrize("name", ["github", "gitlab", "sarif", "junit"])
 def test_a_file_outside_of_the_repository_keeps_its_whole_path(name):
-    text = FORMATS[name](checked(problem(file="/else/a.yaml"), project="/repo", repository="/repo"))
+    text = written(name, checked(problem(file="/else/a.yaml"), project="/repo", repository="/repo"))
     assert "/else/a.yaml" in text
 
 
 def test_a_name_that_is_no_utf_8_is_written_all_the_same():
     name = b"a\xff.yaml".decode("utf-8", "surrogateescape")
     for form, reader in READERS.items():
-        reader(FORMATS[form](checked(problem(file=name))))
-    assert '"a%FF.yaml"' in FORMATS["sarif"](checked(problem(file=name)))
+        reader(written(form, checked(problem(file=name))))
+    assert '"a%FF.yaml"' in written("sarif", checked(problem(file=name)))
 
 
 # --- text -----------------------------------------------------------------------------------------------
@@ -182,17 +182,17 @@ def test_a_name_that_is_no_utf_8_is_written_all_the_same():
 
 def test_ignored_warnings_are_counted_in_the_last_line_of_text():
     ignored = Ignored(problem(severity=Severity.WARNING), "because")
-    text = FORMATS["text"](checked(problem(), ignored=(ignored, ignored)))
+    text = written("text", checked(problem(), ignored=(ignored, ignored)))
     assert text.endswith("\n\n1 error, 2 ignored")
 
 
 def test_a_quiet_text_shows_what_fails_and_counts_all():
     warning = problem("less so", severity=Severity.WARNING)
-    text = FORMATS["text"](checked(problem(), warning, quiet=True))
+    text = written("text", checked(problem(), warning, quiet=True))
     assert "less so" not in text
     assert text.endswith("\n\n1 error, 1 warning")
-    assert "less so" in FORMATS["text"](checked(warning, quiet=True, strict=True))
-    assert FORMATS["text"](checked(warning, quiet=True)) == ""
+    assert "less so" in written("text", checked(warning, quiet=True, strict=True))
+    assert written("text", checked(warning, quiet=True)) == ""
 
 
 # --- json -----------------------------------------------------------------------------------------------
@@ -209,14 +209,14 @@ def test_every_member_of_the_schema_of_problems_is_described_and_every_object_cl
 @a_law
 @given(outcomes)
 def test_json_holds_every_text_as_it_is(found):
-    document = read_json(FORMATS["json"](replace(found, ignored=())))
+    document = read_json(written("json", replace(found, ignored=())))
     told = [(item["message"], item["hint"], item["file"]) for item in document["problems"]]
     assert told == [(p.message, p.hint, p.place.file) for p in found.problems]
 
 
 def test_json_lists_what_is_ignored_with_its_reason():
     ignored = Ignored(problem(severity=Severity.WARNING), "because")
-    document = read_json(FORMATS["json"](checked(ignored=(ignored,))))
+    document = read_json(written("json", checked(ignored=(ignored,))))
     assert (document["warnings"], document["problems"]) == (0, [])
     assert document["ignored"][0]["reason"] == "because"
     assert document["ignored"][0]["rule"] == "CF201"
@@ -227,7 +227,7 @@ def test_json_lists_what_is_ignored_with_its_reason():
 
 def test_a_command_of_github_has_the_place_the_title_and_the_hint():
     note = Note(Place("other.yaml", 7, 1), "first here")
-    text = FORMATS["github"](checked(problem("50% wrong", notes=(note,))))
+    text = written("github", checked(problem("50% wrong", notes=(note,))))
     assert text == (
         "::error file=workflows/f.yaml,line=3,endLine=3,col=5,endColumn=9,"
         f"title=CF201%3A {catalogue()['CF201'].title}"
@@ -238,7 +238,7 @@ def test_a_command_of_github_has_the_place_the_title_and_the_hint():
 @a_law
 @given(outcomes)
 def test_github_gets_one_command_for_each_problem(found):
-    commands = read_github(FORMATS["github"](found))
+    commands = read_github(written("github", found))
     assert [name for name, _, _ in commands] == [str(p.severity) for p in found.problems]
     for (_, properties, data), told in zip(commands, found.problems, strict=True):
         assert properties["file"] == visible(found.path(told.place.file))
@@ -252,12 +252,12 @@ def test_github_gets_one_command_for_each_problem(found):
 @a_law
 @given(outcomes)
 def test_fingerprints_of_gitlab_are_unique(found):
-    issues = read_gitlab(FORMATS["gitlab"](found))
+    issues = read_gitlab(written("gitlab", found))
     assert len({issue["fingerprint"] for issue in issues}) == len(found.problems)
 
 
 def test_errors_weigh_more_than_warnings_for_gitlab():
-    issues = read_gitlab(FORMATS["gitlab"](checked(problem(), problem(severity=Severity.WARNING))))
+    issues = read_gitlab(written("gitlab", checked(problem(), problem(severity=Severity.WARNING))))
     assert [issue["severity"] for issue in issues] == ["major", "minor"]
     assert issues[0]["location"]["lines"]["begin"] == 3
     assert issues[0]["check_name"] == "CF201"
@@ -287,7 +287,7 @@ def test_a_fingerprint_differs_by_file_rule_and_message():
 @a_law
 @given(outcomes)
 def test_sarif_has_every_problem_at_its_place(found):
-    run = read_sarif(FORMATS["sarif"](found))
+    run = read_sarif(written("sarif", found))
     assert run["columnKind"] == "unicodeCodePoints"
     for result, told in zip(run["results"], found.problems, strict=True):
         where = result["locations"][0]["physicalLocation"]
@@ -301,7 +301,7 @@ def test_sarif_has_every_problem_at_its_place(found):
 
 
 def test_rules_of_sarif_come_with_help():
-    [rule] = read_sarif(FORMATS["sarif"](checked(problem(), problem("else"))))["tool"]["driver"]["rules"]
+    [rule] = read_sarif(written("sarif", checked(problem(), problem("else"))))["tool"]["driver"]["rules"]
     assert rule["shortDescription"]["text"] == catalogue()["CF201"].title
     assert "```yaml" in rule["help"]["markdown"]
     assert catalogue()["CF201"].why in rule["help"]["text"]
@@ -309,7 +309,7 @@ def test_rules_of_sarif_come_with_help():
 
 @pytest.mark.parametrize("rule", catalogue())
 def test_the_help_of_every_rule_is_valid_sarif(rule):
-    read_sarif(FORMATS["sarif"](checked(replace(problem(), rule=rule))))
+    read_sarif(written("sarif", checked(replace(problem(), rule=rule))))
 
 
 # --- junit ----------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def test_the_help_of_every_rule_is_valid_sarif(rule):
 @a_law
 @given(outcomes)
 def test_junit_has_a_test_case_for_each_file_and_one_failure_for_each_that_fails(found):
-    suite = read_junit(FORMATS["junit"](found)).find("testsuite")
+    suite = read_junit(written("junit", found)).find("testsuite")
     failing = {told.place.file for told in found.failing}
     assert [case.get("name") for case in suite] == [visible(found.path(file)) for file in found.all_files]
     assert suite.get("tests") == str(len(suite))
@@ -327,7 +327,7 @@ def test_junit_has_a_test_case_for_each_file_and_one_failure_for_each_that_fails
 
 def test_a_failure_of_junit_tells_all_problems_of_its_file():
     both = (problem("first ]]>"), problem("second\x00", severity=Severity.WARNING))
-    suite = read_junit(FORMATS["junit"](checked(*both, files=("workflows/f.yaml", "good.yaml")))).find(
+    suite = read_junit(written("junit", checked(*both, files=("workflows/f.yaml", "good.yaml")))).find(
         "testsuite"
     )
     good, bad = suite
@@ -340,8 +340,8 @@ def test_a_failure_of_junit_tells_all_problems_of_its_file():
 
 def test_warnings_are_output_of_a_passing_test_case_unless_they_fail():
     warning = problem(severity=Severity.WARNING)
-    passing = read_junit(FORMATS["junit"](checked(warning)))
-    failing = read_junit(FORMATS["junit"](checked(warning, strict=True)))
+    passing = read_junit(written("junit", checked(warning)))
+    failing = read_junit(written("junit", checked(warning, strict=True)))
     assert "it is wrong" in passing.find("testsuite/testcase/system-out").text
     assert (passing.get("failures"), failing.get("failures")) == ("0", "1")
 
@@ -350,7 +350,7 @@ def test_warnings_are_output_of_a_passing_test_case_unless_they_fail():
 @given(outcomes)
 def test_junit_is_what_jenkins_reads(found):
     xmlschema = pytest.importorskip("xmlschema", reason="reads the schema that Jenkins publishes")
-    _jenkins(xmlschema).validate(FORMATS["junit"](found))
+    _jenkins(xmlschema).validate(written("junit", found))
 
 
 @cache

@@ -2,8 +2,9 @@ import pytest
 
 from crewflow.spec.build_crew import build_agent, build_team
 from crewflow.spec.build_schedule import build_schedule
-from crewflow.spec.crew import Access, Batch, Fallback, Hints, Origin
+from crewflow.spec.crew import Access, Batch, Fallback, Hints
 from crewflow.spec.model import Defaults
+from crewflow.spec.origin import Origin
 from crewflow.spec.source import read_documents
 
 

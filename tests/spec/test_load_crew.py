@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crewflow.spec.crew import Origin
 from crewflow.spec.load import load_file, load_project, load_workflow, user_folder
+from crewflow.spec.origin import Origin
 
 TEAM = "kind: team\nname: {name}\ndefaults: {{timeout: 7m, agent: {agent}}}\nroles: {{worker: {{}}}}\n"
 AGENT = "kind: agent\nname: {name}\nbuiltin: scaffold\naccess: {{read_only: []}}\n"

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
-
-from crewflow.report.formats.document import document
-from crewflow.report.formats.github import github
-from crewflow.report.formats.gitlab import gitlab
-from crewflow.report.formats.junit import junit
-from crewflow.report.formats.sarif import sarif
-from crewflow.report.formats.text import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from crewflow.report.formats.checked import Checked
 
-FORMATS: Final[dict[str, Callable[[Checked], str]]] = {
-    "text": text,
-    "json": document,
-    "github": github,
-    "gitlab": gitlab,
-    "sarif": sarif,
-    "junit": junit,
+FORMATS: Final = {
+    "text": "text",
+    "json": "document",
+    "github": "github",
+    "gitlab": "gitlab",
+    "sarif": "sarif",
+    "junit": "junit",
 }
+"""Word -> the module here, and the function of the same name in it; each is loaded when it is asked for."""
+
+
+def written(form: str, checked: Checked) -> str:
+    """What was found, in a format."""
+    name = FORMATS[form]
+    write: Callable[[Checked], str] = getattr(import_module(f"{__package__}.{name}"), name)
+    return write(checked)
