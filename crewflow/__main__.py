@@ -7,8 +7,10 @@ import sys
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    from crewflow.cli import run  # noqa: PLC0415  (the first line of the process stays cheap)
-
+    try:
+        from crewflow.cli import run  # noqa: PLC0415  (the first line of the process stays cheap)
+    except KeyboardInterrupt:
+        sys.exit(130)  # as after any other Ctrl-C; there is nothing to say yet
     sys.exit(run(sys.argv[1:]))
 
 

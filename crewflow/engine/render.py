@@ -52,7 +52,7 @@ def render_attempt(task: Task, number: int, view: View, run: RunPaths, project: 
             "CREWFLOW_PROJECT": project,
             "CREWFLOW_OUTPUT": f"{folder}/outputs",
         },
-        cwd=_folder(project, _text(task.cwd, resolve)),
+        cwd=_folder(project, view.cwd_of(task)),
         timeout=None if task.timeout is None else _seconds("timeout", task.timeout, resolve),
         grace=_seconds("grace", task.grace, resolve),
         outputs=task.outputs,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from crewflow.run.standing import counts_as_task
 from crewflow.state.snapshot import write_snapshots
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Snapshots:
 
     def _run_doc(self, seq: int) -> dict[str, Any]:
         machine = self._machine
-        counts = Counter(str(task.state) for task in machine.tasks.values() if task.inner is None)
+        counts = Counter(str(task.state) for task in machine.tasks.values() if counts_as_task(task))
         return {
             "seq": seq,
             "run_id": self._run.run_id,

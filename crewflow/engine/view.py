@@ -53,11 +53,22 @@ class View:
         """The variables that a task takes from what is around it."""
         return self._env(self._machine.tasks[task.id].step.scope)
 
+    def cwd_of(self, task: Task) -> str:
+        """The folder that a task runs in: its own, or that of the nearest group around that names one."""
+        run = self._machine.tasks[task.id]
+        for one in (run, *_around(run.step.scope)):
+            if one.task.kind is Kind.CALL:
+                break
+            if one.task.cwd:
+                return render_text(one.task.cwd, self.resolver(one.task))
+        return ""
+
     def inputs_of(self, call: TaskRun) -> dict[str, Any]:
         """The inputs of a called workflow. Raises RenderError if one has no value."""
         name = call.task.id
         if name not in self._inputs:
-            self._inputs[name] = render_tree(call.task.arguments, self.resolver(call.task))
+            given = render_tree(call.task.arguments, self.resolver(call.task))
+            self._inputs[name] = {key: _whole(call.task.declared.get(key), given[key]) for key in given}
         return self._inputs[name]
 
     def given_by(self, container: TaskRun) -> dict[str, Any]:
@@ -220,6 +231,12 @@ def _given_or_nothing(view: View, container: TaskRun) -> dict[str, Any]:
         return view.given_by(container)
     except RenderError:
         return {}
+
+
+def _whole(declared: dict[str, Any] | None, value: Any) -> Any:
+    """A whole number that was given as `2.0`, where an integer is declared, is the integer 2."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole and declared is not None and declared["type"] == "integer" else value
 
 
 def _around(scope: ScopeRun) -> Iterator[TaskRun]:

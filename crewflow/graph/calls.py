@@ -5,26 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from crewflow.errors import Note
+from crewflow.spec.inputs import TYPE_NAMES, whole_number
 from crewflow.spec.template import Template
 from crewflow.spec.values import fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from crewflow.graph.declared import Types
     from crewflow.graph.findings import Findings
     from crewflow.graph.tree import Tree
     from crewflow.spec.model import Project, Step, Workflow
 
 
 ENDLESS_CALL: Final = "CF309"
-"""The rule that a workflow breaks which calls itself, by whatever detour."""
+"""The rule that a workflow breaks which calls itself, by whatever detour, or too many others in a row."""
+
+MOST_NESTED: Final = 50
+"""Calls within calls."""
 
 
-def check_calls(project: Project, workflow: Workflow, tree: Tree, findings: Findings) -> None:
+def check_calls(project: Project, workflow: Workflow, tree: Tree, types: Types, findings: Findings) -> None:
     """Tell every call of a workflow that is at fault, whatever the values are."""
     for step in tree.steps():
         if step.workflow is not None:
-            _check_call(project, workflow, step, findings)
+            _check_call(project, workflow, types, step, findings)
 
 
 def called_inputs(
@@ -41,7 +46,7 @@ def called_inputs(
     values: dict[str, Any] = {}
     declared: dict[str, Any] = {}
     for name, spec in called.inputs.items():
-        value = values[name] = arguments.get(name, spec.default)
+        value = values[name] = whole_number(spec, arguments.get(name, spec.default))
         if name in arguments and _has_template(value):
             declared[name] = spec.schema
         elif name in arguments and (why := fits(value, spec.schema)) is not None:
@@ -52,7 +57,7 @@ def called_inputs(
     return values, declared
 
 
-def _check_call(project: Project, workflow: Workflow, step: Step, findings: Findings) -> None:
+def _check_call(project: Project, workflow: Workflow, types: Types, step: Step, findings: Findings) -> None:
     path = (*step.path, "workflow")
     called = project.workflow(step.workflow or "")
     if called is None:
@@ -61,11 +66,33 @@ def _check_call(project: Project, workflow: Workflow, step: Step, findings: Find
         findings.tell("CF214", path, f"step `{step.id}` calls unknown workflow `{step.workflow}`", hint)
         return
     chain = _chain(project, called, workflow.name)
-    if chain is not None:
+    if chain is not None and chain[-1] == workflow.name:
         shown = " -> ".join([workflow.name, *chain])
         message = f"workflow `{workflow.name}` calls itself: {shown}"
         findings.tell(ENDLESS_CALL, path, message, "a workflow that calls itself would never end")
+    elif chain is not None:
+        message = f"calls are nested more than {MOST_NESTED} deep: {' -> '.join(chain[:3])} -> ..."
+        findings.tell(ENDLESS_CALL, path, message, "make some of these workflows groups")
     _check_arguments(called, step, findings)
+    for name, value in step.arguments.items():
+        if name in called.inputs:
+            _check_value(called, types, step, name, value, findings)
+
+
+def _check_value(
+    called: Workflow, types: Types, step: Step, name: str, value: Any, findings: Findings
+) -> None:
+    """Tell a value that can be no value of an input, as far as it is known before the run."""
+    spec, path = called.inputs[name], (*step.path, "with", name)
+    why = None
+    if isinstance(value, Template):
+        found = types.of(step, value.whole) if value.whole is not None else "string"
+        if found is not None and found != spec.type and {found, spec.type} != {"integer", "number"}:
+            why = f"must be {TYPE_NAMES[spec.type]}, and this is {TYPE_NAMES[found]}"
+    elif not _has_template(value):
+        why = fits(value, spec.schema)
+    if why is not None:
+        findings.tell("CF215", path, f"input `{name}` of workflow `{called.name}` {why}")
 
 
 def _check_arguments(called: Workflow, step: Step, findings: Findings) -> None:
@@ -86,12 +113,15 @@ def _check_arguments(called: Workflow, step: Step, findings: Findings) -> None:
 
 
 def _chain(project: Project, called: Workflow, target: str) -> list[str] | None:
-    """The calls from one workflow to another, each by name; None where there is no way. Breadth first."""
+    """The calls from one workflow to another, or to one that is too deep, each by name; None for neither.
+
+    Breadth first.
+    """
     ways: dict[str, list[str]] = {called.name: [called.name]}
     waiting = [called]
     for workflow in waiting:
-        if workflow.name == target:
-            return ways[target]
+        if workflow.name == target or len(ways[workflow.name]) > MOST_NESTED:
+            return ways[workflow.name]
         for name in _calls(workflow.steps):
             inner = project.workflow(name)
             if inner is not None and inner.name not in ways:

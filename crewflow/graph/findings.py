@@ -71,6 +71,11 @@ class Findings:
         elif (place, rule) in self._found:
             self._paths[place, rule].add(path)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no further fault will be kept, so that none needs to be looked for."""
+        return len(self._found) >= MAX_FAULTS and self._more > 0
+
     def is_told(self, path: Path) -> bool:
         """Whether the value at `path` has a fault already."""
         return self._source.place(path) in self._places
@@ -129,6 +134,8 @@ class Findings:
             known: the names that exist; `besides`: the one of them that is not meant.
             advice: what else could be done.
         """
+        if len(self._found) >= MAX_FAULTS:
+            return None  # it will not be told
         guess = self._nearest(name, known, besides) if name is not None else None
         if guess is not None:
             return f"did you mean {quoted(f'{prefix}{guess}')}?"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crewflow.graph.tree import Tree
 from crewflow.spec.model import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crewflow.graph.findings import Findings
-    from crewflow.graph.tree import Tree
     from crewflow.spec.model import Path, Project, Step, Workflow
 
 
@@ -23,9 +23,34 @@ def check_keys(project: Project, workflow: Workflow, tree: Tree, findings: Findi
             _check_secret(workflow, step, name, source, findings)
         for name in step.later.get("pools", {}):
             _check_pool(project, step, name, findings)
+        if step.final:
+            _check_final(project, step, findings)
         if step.later.get("log") == "raw" and step.later.get("secrets"):
             message = f"step `{step.id}` gets secrets, and `log: raw` would show them"
             findings.tell("CF218", (*step.path, "log"), message, "remove `log: raw`")
+
+
+def _check_final(project: Project, step: Step, findings: Findings) -> None:
+    """Under `finally` nobody is asked, and nothing is planned anew: it has to come to an end."""
+    if step.kind is Kind.GATE or "expand" in step.later:
+        key = "approval" if step.kind is Kind.GATE else "expand"
+        path = (*step.path, key)
+        message = f"`{key}` may not stand under `finally`"
+        findings.tell("CF311", path, message, "move the step under `steps`", at=findings.key_place(path))
+    elif step.workflow is not None and _has_gate(project, step.workflow, set()):
+        message = f"workflow `{step.workflow}` has a gate, and is called under `finally`"
+        findings.tell("CF311", (*step.path, "workflow"), message, "move the step under `steps`")
+
+
+def _has_gate(project: Project, name: str, seen: set[str]) -> bool:
+    called = project.workflow(name)
+    if called is None or name in seen:
+        return False
+    seen.add(name)
+    return any(
+        step.kind is Kind.GATE or (step.workflow is not None and _has_gate(project, step.workflow, seen))
+        for step in Tree(called).steps()
+    )
 
 
 def _named_steps(step: Step) -> Iterator[tuple[str, Path, str]]:

@@ -30,6 +30,8 @@ def check_names(scope: Scope) -> None:
         for path, expression in walk((key,), value):
             _check_workflow_env(scope, Occurrence(path, expression))
     for step in scope.tree.steps():
+        if scope.findings.is_full:
+            return
         if step.condition is not None:
             _check_readable(scope.findings, (*step.path, "if"), step.condition)
         for occurrence in scope.tree.occurrences(step):

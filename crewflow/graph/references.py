@@ -234,10 +234,10 @@ def _ended_step_fault(scope: Scope, group: Step | None, rest: list[str]) -> Faul
 
 def _inner_advice(scope: Scope, rest: list[str]) -> str | None:
     """What to do about the name of a step that stands inside of a group."""
-    for body in scope.tree.bodies if rest else ():
-        if body.owner is not None and rest[0] in body.by_id:
-            return f"`{rest[0]}` stands in group `{body.owner.id}`: declare what it gives in its `outputs`"
-    return None
+    group = scope.tree.groups.get(rest[0]) if rest else None
+    if group is None:
+        return None
+    return f"`{rest[0]}` stands in group `{group.id}`: declare what it gives in its `outputs`"
 
 
 def _order_fault(found: Found) -> Fault | None:

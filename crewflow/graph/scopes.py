@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from crewflow.errors import Severity, SpecError
 from crewflow.graph.calls import ENDLESS_CALL, called_inputs
@@ -23,6 +23,7 @@ from crewflow.graph.plan import PlannedStep, Task, Unfold, in_order
 from crewflow.graph.sheet import Sheet, lengths
 from crewflow.graph.tasks import TaskMaker, Whose
 from crewflow.spec.model import CONTAINERS, Kind
+from crewflow.spec.template import OPENING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from crewflow.graph.folding import Values
     from crewflow.graph.tree import Body
     from crewflow.spec.model import Project, Step, Workflow
-    from crewflow.spec.template import Text
 
     Unit = tuple[PlannedStep, list[Task]]
+
+_WRITTEN_OUT: Final = frozenset({Kind.SCRIPT, Kind.COMMAND, Kind.PYTHON})
 
 MOST_TASKS: Final = 200_000
 """Of one plan, so that calls within fan-outs within calls cannot fill the memory."""
@@ -49,7 +51,7 @@ class Surroundings:
         context: what `matrix`, `item` and `item_index` of the groups around mean; None: not known.
         names: what `matrix.` may be followed by in the groups around.
         hidden: variables that the groups around set.
-        cwd: the folder of the groups around; `priority`: that of the container.
+        priority: that of the container.
         tail: length of the longest path from the end of the body to the end of the run.
     """
 
@@ -58,7 +60,6 @@ class Surroundings:
     context: dict[str, Any] | None = field(default_factory=dict)
     names: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
-    cwd: Text = ""
     priority: int = 0
     tail: float = 0.0
 
@@ -66,7 +67,7 @@ class Surroundings:
     def whose(self) -> Whose:
         """What all tasks take from it; names in it begin with that of the container."""
         prefix = "" if self.within is None else f"{self.within}/"
-        return Whose(prefix=prefix, cwd=self.cwd, priority=self.priority)
+        return Whose(prefix=prefix, priority=self.priority)
 
     def values(self, context: dict[str, Any] | None, names: frozenset[str] = frozenset()) -> Values:
         """What fields mean in a task with this context of its own; None: not known."""
@@ -86,16 +87,22 @@ class Compiler:
         self._project = project
         self._descends = descends
         self._sheets: dict[str, Sheet] = {}
+        self._behind: dict[int, dict[str, float]] = {}  # by body: its steps' lengths to its end
+        self._sizes: dict[int, int] = {}  # by body: how many tasks it has at least
         self._count = 0
 
     def sheet(self, workflow: Workflow) -> Sheet:
         """A workflow with all that it calls, checked once."""
-        if workflow.name not in self._sheets:
-            self._sheets[workflow.name] = sheet = Sheet(self._project, workflow)
+        waiting = [] if workflow.name in self._sheets else [workflow]
+        while waiting:
+            one = waiting.pop()
+            if one.name in self._sheets:
+                continue
+            self._sheets[one.name] = sheet = Sheet(self._project, one)
             for step in sheet.tree.steps() if self._descends else ():
-                called = self._project.workflow(step.workflow) if step.workflow else None
+                called = self._called(step)
                 if called is not None:
-                    self.sheet(called)
+                    waiting.append(called)
         return self._sheets[workflow.name]
 
     def refuse_endless_calls(self) -> None:
@@ -114,7 +121,8 @@ class Compiler:
 
     def body(self, sheet: Sheet, body: Body, around: Surroundings) -> Iterator[Unit]:
         """Each step with its tasks, and all that is inside them; those of `finally` last."""
-        behind = lengths(body, lambda step: self._length(sheet, step))
+        self._refuse_if_too_many(sheet, body)
+        behind = self._lengths(sheet, body)
         for step in sorted(body.steps, key=lambda step: _is_final(body, step)):
             weight = behind.get(step.id, 1.0) + around.tail
             yield from self._step(sheet, body, step, around, weight)
@@ -122,6 +130,8 @@ class Compiler:
     def _step(
         self, sheet: Sheet, body: Body, step: Step, around: Surroundings, weight: float
     ) -> Iterator[Unit]:
+        if not self._descends and _is_plain(step) and not sheet.tree.occurrences(step):
+            return  # without values nothing of it can be at fault
         if step.condition is not None and _is_left_out(step, around):
             around = replace(around, known=_without_inputs(self._project, sheet, around))
         maker = self._maker(sheet, step, around, weight)
@@ -146,10 +156,13 @@ class Compiler:
         whose = around.whose
         if step.kind is Kind.PROMPT:
             from crewflow.graph.prompts import find_prompt  # noqa: PLC0415  (many workflows ask no agent)
-            from crewflow.graph.roles import describe_agent  # noqa: PLC0415  (as above)
+            from crewflow.graph.roles import describe_agent, resolve_agent  # noqa: PLC0415  (as above)
 
             prompt = find_prompt(self._project, sheet.workflow, step, sheet.findings)
-            whose = replace(whose, prompt=prompt, agent=describe_agent(self._project, sheet.workflow, step))
+            role = resolve_agent(self._project, sheet.workflow, step).role
+            agent = describe_agent(self._project, sheet.workflow, step)
+            context = "auto" if role is None else role.context
+            whose = replace(whose, prompt=prompt, agent=agent, context=context)
         is_read = step.id in sheet.read_results
         return TaskMaker(step, sheet.types, sheet.findings, weight=weight, is_read=is_read, whose=whose)
 
@@ -245,14 +258,34 @@ class Compiler:
 
     def _length(self, sheet: Sheet, step: Step) -> float:
         """The length of one task of a step, in seconds; that of a container is its longest path."""
+        inside = self._body_of(sheet, step)
+        return step.estimate or 1.0 if inside is None else max(self._lengths(*inside).values(), default=0.0)
+
+    def _body_of(self, sheet: Sheet, step: Step) -> tuple[Sheet, Body] | None:
+        """What is inside a step; None for one that is no container, or is not gone into."""
         if step.kind is Kind.GROUP:
-            body, inner = sheet.tree.inside(step), sheet
-        elif step.kind is Kind.CALL and self._descends and (called := self._called(step)):
-            inner = self.sheet(called)
-            body = inner.tree.root
-        else:
-            return step.estimate or 1.0
-        return max(lengths(body, lambda one: self._length(inner, one)).values(), default=0.0)
+            return sheet, sheet.tree.inside(step)
+        called = self._called(step) if step.kind is Kind.CALL and self._descends else None
+        return None if called is None else ((inner := self.sheet(called)), inner.tree.root)
+
+    def _lengths(self, sheet: Sheet, body: Body) -> dict[str, float]:
+        """See `lengths`; worked out once for each body, however often it is called."""
+        if id(body) not in self._behind:
+            self._behind[id(body)] = lengths(body, lambda step: self._length(sheet, step))
+        return self._behind[id(body)]
+
+    def _size(self, sheet: Sheet, body: Body) -> int:
+        """How many tasks a body has at least: each fan-out counts as one leg."""
+        if id(body) not in self._sizes:
+            inside = [self._body_of(sheet, step) for step in body.steps]
+            inner = sum(self._size(*one) for one in inside if one is not None)
+            self._sizes[id(body)] = len(body.steps) + inner
+        return self._sizes[id(body)]
+
+    def _refuse_if_too_many(self, sheet: Sheet, body: Body) -> None:
+        """Raise SpecError before anything is made of calls within calls that come to too many tasks."""
+        if self._descends and body is sheet.tree.root and self._size(sheet, body) > MOST_TASKS:
+            self._tell_too_many(sheet, body.steps[0])
 
     def _called(self, step: Step) -> Workflow | None:
         return self._project.workflow(step.workflow) if step.workflow else None
@@ -261,10 +294,13 @@ class Compiler:
         """The task, counted. Raises SpecError at once when there are too many."""
         self._count += 1
         if self._count > MOST_TASKS:
-            message = f"the plan has more than {MOST_TASKS:,} tasks"
-            sheet.findings.tell("CF310", step.path, message, "make the fan-outs around it smaller")
-            raise SpecError(sheet.findings.problems())
+            self._tell_too_many(sheet, step)
         return task
+
+    def _tell_too_many(self, sheet: Sheet, step: Step) -> NoReturn:
+        message = f"the plan has more than {MOST_TASKS:,} tasks"
+        sheet.findings.tell("CF310", step.path, message, "make the fan-outs or calls around it fewer")
+        raise SpecError(sheet.findings.problems())
 
 
 def _planned(body: Body, step: Step, around: Surroundings) -> PlannedStep:
@@ -294,10 +330,18 @@ def _in_group(
         context=merged,
         names=around.names | frozenset(matrix_names(step)),
         hidden=around.hidden | step.env.keys(),
-        cwd=task.cwd,
         priority=task.priority,
         tail=tail,
     )
+
+
+def _is_plain(step: Step) -> bool:
+    """Whether a step is a single task that does what is written."""
+    if step.kind is Kind.COMMAND and not (isinstance(step.run, tuple) and step.run and step.run[0]):
+        return False
+    if isinstance(step.run, str) and OPENING in step.run:
+        return False
+    return step.kind in _WRITTEN_OUT and not is_fan_out(step)
 
 
 def _is_left_out(step: Step, around: Surroundings) -> bool:

@@ -19,7 +19,7 @@ from crewflow.graph.typed import check_types
 from crewflow.spec.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from crewflow.graph.tree import Body
     from crewflow.spec.expression import Expression
@@ -46,7 +46,7 @@ class Sheet:
             check_edges(body.steps, _outside(body), self.findings)
         check_names(Scope(project, workflow, self.tree, self.types, self.findings))
         check_types(self.tree, self.types, self.findings)
-        check_calls(project, workflow, self.tree, self.findings)
+        check_calls(project, workflow, self.tree, self.types, self.findings)
         check_keys(project, workflow, self.tree, self.findings)
         if workflow.team is not None or any(step.kind is Kind.PROMPT for step in self.tree.steps()):
             from crewflow.graph.roles import check_roles  # noqa: PLC0415  (many workflows ask no agent)
@@ -58,7 +58,7 @@ class Sheet:
         """The ids of steps whose `result` some expression asks for, or that come with a prompt."""
         names = {name for expression in self._expressions() for name in _results_in(expression)}
         for step in self.tree.steps():
-            names |= {*step.needs} if step.context == "auto" and step.role else set()
+            names |= {*step.needs} if step.role and step.context in {None, "auto"} else set()
             names |= {*step.context} if isinstance(step.context, tuple) else set()
         return frozenset(names)
 
@@ -85,13 +85,9 @@ def lengths(body: Body, inner: Callable[[Step], float]) -> dict[str, float]:
     return path_lengths(edges, own)
 
 
-def _outside(body: Body) -> frozenset[str]:
-    names: set[str] = set()
-    outer = body.outer
-    while outer is not None:
-        names |= outer.by_id.keys()
-        outer = outer.outer
-    return frozenset(names)
+def _outside(body: Body) -> Collection[str]:
+    """The ids of steps around a group."""
+    return () if body.outer is None else body.outer.visible
 
 
 def _results_in(expression: Expression) -> Iterator[str]:

@@ -42,17 +42,16 @@ class Whose:
 
     Attributes:
         prefix: what stands before their names: that of the container.
-        cwd: the folder of the group around, if it has one.
         priority: that of the container.
         prompt: the text of a prompt step; None for other kinds.
-        agent: who is asked.
+        agent: who is asked; `context`: what its role says of whose results it is told.
     """
 
     prefix: str = ""
-    cwd: Text = ""
     priority: int = 0
     prompt: Text | None = None
     agent: dict[str, Any] = field(default_factory=dict)
+    context: str = "auto"
 
 
 class TaskMaker:
@@ -95,7 +94,7 @@ class TaskMaker:
             shell=_shell_words(step) if self._safe is not None else (),
             arguments=in_order(values.tree((*path, "with"), step.arguments)) if step.arguments else {},
             env=in_order(values.texts((*path, "env"), step.env)) if step.env else {},
-            cwd=self._whose.cwd if step.cwd is None else values.inner_path((*path, "cwd"), step.cwd),
+            cwd="" if step.cwd is None else values.inner_path((*path, "cwd"), step.cwd),
             condition=self._condition_kind(),
             condition_text=step.condition,
             context=context,
@@ -108,12 +107,12 @@ class TaskMaker:
             idempotent=step.idempotent,
             keeps_stdout=self._keeps,
             weight=self._weight,
-            priority=step.priority or self._whose.priority,
+            priority=self._whose.priority if step.priority is None else step.priority,
             estimate=step.estimate,
             slots=None if is_fan_out(step) or step.kind not in CONTAINERS else step.max_parallel,
             prompt="" if self._whose.prompt is None else values.text((*path, "prompt"), self._whose.prompt),
             agent=self._whose.agent,
-            informed_by=_informed_by(step),
+            informed_by=_informed_by(step, self._whose.context),
             later={key: values.tree((*path, key), value) for key, value in sorted(step.later.items())},
         )
 
@@ -186,11 +185,12 @@ class TaskMaker:
         }
 
 
-def _informed_by(step: Step) -> tuple[str, ...]:
+def _informed_by(step: Step, of_role: str) -> tuple[str, ...]:
     """The steps whose results come with a prompt."""
-    if step.kind is not Kind.PROMPT or step.context == "none":
+    context = step.context or of_role
+    if step.kind is not Kind.PROMPT or context == "none":
         return ()
-    return step.needs if isinstance(step.context, str) else step.context
+    return step.needs if isinstance(context, str) else context
 
 
 def _shell_words(step: Step) -> tuple[str, ...]:

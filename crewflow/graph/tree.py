@@ -6,6 +6,7 @@ around it. `needs` and `after` name steps of their own body alone.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,10 +15,13 @@ from crewflow.graph.edges import Upstream
 from crewflow.graph.occurrences import occurrences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from crewflow.graph.occurrences import Occurrence
     from crewflow.spec.model import Path, Step, Workflow
+
+
+_MOST_NAMED = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,12 @@ class Body:
     def by_id(self) -> dict[str, Step]:
         """The steps by id."""
         return {step.id: step for step in self.steps}
+
+    @cached_property
+    def visible(self) -> ChainMap[str, Step]:
+        """The steps that an expression in it may name: its own, and those of the bodies around."""
+        around = [] if self.outer is None else self.outer.visible.maps
+        return ChainMap(self.by_id, *around)
 
     @cached_property
     def upstream(self) -> Upstream:
@@ -115,16 +125,25 @@ class Tree:
             return Found(body.by_id[name], None, body)
         return None if group is None else self.find(group, name)
 
-    def known_from(self, step: Step | None) -> dict[str, Step]:
-        """The steps that expressions of `step` may name, the nearest first."""
-        names: dict[str, Step] = {}
-        for here in self.around(step) if step is not None else ():
-            names = {**names, **{k: v for k, v in self.holding(here).by_id.items() if k not in names}}
-        return names or dict(self.root.by_id)
+    def known_from(self, step: Step) -> Mapping[str, Step]:
+        """The steps that expressions of `step` may name, to say what was meant; of very many those nearby."""
+        maps = self.holding(step).visible.maps
+        if len(maps) == 1 or sum(map(len, maps)) > _MOST_NAMED:
+            return maps[0]
+        return {name: found for one in reversed(maps) for name, found in one.items()}
+
+    @cached_property
+    def groups(self) -> dict[str, Step]:
+        """For each name of a step inside a group the first such group."""
+        found: dict[str, Step] = {}
+        for body in self.bodies:
+            for name in body.by_id if body.owner is not None else ():
+                found.setdefault(name, body.owner or body.steps[0])
+        return found
 
 
 def _all(body: Body) -> Iterator[Body]:
     waiting = [body]
     while waiting:
-        yield (one := waiting.pop(0))
-        waiting[:0] = [Body(step.steps, step, one) for step in one.steps if step.steps]
+        yield (one := waiting.pop())
+        waiting += [Body(step.steps, step, one) for step in reversed(one.steps) if step.steps]

@@ -97,7 +97,7 @@ _CAUSES = {
     "need_skipped": "`{step}` was skipped",
     "need_cancelled": "`{step}` was cancelled",
     "condition": "its `if` is false",
-    "stopped": "the run stopped when `{step}` failed",
+    "stopped": "nothing more was started when `{step}` failed",
     "cancelled": "the run was cancelled when `{step}` failed",
     "enclosing": "`{step}` around it did not begin",
 }

@@ -14,10 +14,11 @@ from crewflow.run.events import Cause
 from crewflow.run.retry import is_among
 from crewflow.run.standing import failures_in, first_failed
 from crewflow.run.states import TaskState
+from crewflow.spec.model import Kind
 from crewflow.spec.template import Template
 
 if TYPE_CHECKING:
-    from crewflow.run.standing import ScopeRun, TaskRun
+    from crewflow.run.standing import ScopeRun, StepRun, TaskRun
 
 
 def waits_for_inputs(task: TaskRun) -> bool:
@@ -36,9 +37,12 @@ def state_of(task: TaskRun, scope: ScopeRun) -> TaskState:
     """What a container ends as once all inside it has ended.
 
     It has failed too where its inputs, or what it gives, could not be had. One whose steps were all skipped
-    by their own `if` has succeeded: it did all that it was to do.
+    by their own `if` has succeeded: it did all that it was to do. One that was cut short from outside has not
+    done that, whatever failure of it is allowed.
     """
     states = {step.state for step in scope.steps}
+    if scope.cut and task.task.allow_failure is not False and _was_cut(scope):
+        return TaskState.CANCELLED
     if task.failure is not None or TaskState.FAILED in states:
         return TaskState.FAILED
     return TaskState.CANCELLED if TaskState.CANCELLED in states or _was_cut(scope) else TaskState.SUCCEEDED
@@ -73,8 +77,18 @@ def blame(task: TaskRun, scope: ScopeRun) -> None:
 
 def enclosed(container: TaskRun, cause: Cause | None) -> Cause:
     """Why what is inside a container ends with it, when it ends without having been open."""
-    name = container.step.planned.id
+    name = container.task.id
     return Cause("enclosing", name, cause.root if cause is not None and cause.root else name)
+
+
+def failed_before(step: StepRun) -> bool:
+    """Whether a step stands under `finally`, maybe in a group, and something outside that has failed."""
+    while not step.planned.final:
+        container = step.scope.task
+        if container is None or container.task.kind is Kind.CALL:
+            return False
+        step = container.step
+    return step.scope.main_failed
 
 
 def _was_cut(scope: ScopeRun) -> bool:

@@ -12,7 +12,15 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from crewflow.graph.plan import Condition
-from crewflow.run.containers import allows, blame, enclosed, is_asked, state_of, waits_for_inputs
+from crewflow.run.containers import (
+    allows,
+    blame,
+    enclosed,
+    failed_before,
+    is_asked,
+    state_of,
+    waits_for_inputs,
+)
 from crewflow.run.events import (
     AskCondition,
     AskInputs,
@@ -112,7 +120,7 @@ class Course:
         else:
             self._move(task, TaskState.DECIDING)
             # inside `finally` not of its unordered neighbours: that would depend on who was faster
-            failed = failure or (task.step.planned.final and task.step.scope.main_failed)
+            failed = failure or failed_before(task.step)
             ask = AskLegs if task.stands_for_legs else AskCondition
             self._out.append(ask(task.task.id, hindrance is None, failed, self.cancelled))
 
@@ -234,6 +242,7 @@ class Course:
             self._make_room(task)
             self._end(task, TaskState.CANCELLED, stop.cause)
         elif task.inner is not None and task.state is TaskState.RUNNING:
+            task.inner.cut = True
             self._close_down(task.inner, stop)
 
     def _cancel(self, domain: Level, stop: Stop) -> None:

@@ -181,6 +181,7 @@ class ScopeRun:
         open_main, open_final: its steps outside and under `finally` that have not ended.
         main_failed: a step outside `finally` has failed for good; `any_failed`: any step has.
         stopping: nothing outside `finally` starts any more; `cancelling`: and what runs was told to end.
+        cut: it was stopped from outside of it.
         limit: how many tasks inside it may run at once; None for none, and for the run, which has slots.
         running: tasks inside it, at any depth, that hold a slot; counted for the run, and where it has a
             limit.
@@ -190,6 +191,7 @@ class ScopeRun:
     __slots__ = (
         "any_failed",
         "cancelling",
+        "cut",
         "held",
         "in_final",
         "is_open",
@@ -215,7 +217,7 @@ class ScopeRun:
         self.is_open = self.in_final = False
         self.open_main = self.open_final = self.running = 0
         self.main_failed = self.any_failed = False
-        self.stopping = self.cancelling = False
+        self.stopping = self.cancelling = self.cut = False
         self.held.clear()
 
     def governed(self, *, with_final: bool) -> Iterable[StepRun]:
@@ -311,3 +313,10 @@ def reset_unless_kept(task: TaskRun, *, settled: bool, anew: bool) -> None:
     task.state = TaskState.PENDING
     task.cause = task.waits_for = None
     task.tainted = task.tried = False
+
+
+def counts_as_task(task: TaskRun) -> bool:
+    """Whether a task is one of those that people count: all but containers, unless one failed by itself."""
+    if task.inner is None:
+        return True
+    return task.state is TaskState.FAILED and first_failed(task.inner) is None

@@ -37,15 +37,15 @@ def _is_project(folder: FilePath) -> bool:
 
 def _says_kind(file: FilePath) -> bool:
     try:
-        return _KIND.search(file.read_bytes()) is not None
+        return file.is_file() and _KIND.search(file.read_bytes()) is not None
     except OSError:
         return False
 
 
 def yaml_files(folder: FilePath) -> list[FilePath]:
-    """The YAML files right in `folder`, by name; none if there is no such folder."""
+    """What is called as a YAML file right in `folder`, by name; none if there is no such folder."""
     try:
         files = sorted(folder.iterdir())
     except OSError:
         return []
-    return [f for f in files if f.suffix in {".yaml", ".yml"} and f.name[0] != "." and f.is_file()]
+    return [file for file in files if file.suffix in {".yaml", ".yml"} and file.name[0] != "."]

@@ -49,7 +49,7 @@ def resolve_inputs(workflow: Workflow, given: Sequence[tuple[str, str]]) -> dict
         texts.setdefault(name, []).append(text)
     _refuse_missing(workflow, texts)
     return {
-        name: _whole(spec, _given(spec, texts[name]) if name in texts else spec.default)
+        name: whole_number(spec, _given(spec, texts[name]) if name in texts else spec.default)
         for name, spec in workflow.inputs.items()
     }
 
@@ -222,6 +222,6 @@ def _refuse(spec: InputSpec, text: str, hint: str) -> NoReturn:
     raise UsageError(f"input `{spec.name}` must be {TYPE_NAMES[spec.type]}, not {quoted(text)}", hint=hint)
 
 
-def _whole(spec: InputSpec, value: Any) -> Any:
+def whole_number(spec: InputSpec, value: Any) -> Any:
     """A whole number written as `2.0` is the integer 2 where an integer is declared."""
     return int(value) if spec.type == "integer" and isinstance(value, float) else value

@@ -9,6 +9,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any, Final
 
 from crewflow.spec.fields import inside_project
+from crewflow.spec.find import PROJECT_FILES
 from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from crewflow.spec.model import Path
 
 _STATE_FOLDER: Final = ".crewflow"
+_SPEC_FILES: Final = frozenset({*PROJECT_FILES, "workflows", "teams", "agents", "schedules"})
 
 
 def build_later(fields: Fields, path: Path, data: dict[str, Any], keys: Collection[str]) -> dict[str, Any]:
@@ -66,6 +68,9 @@ def _gate(fields: Fields, path: Path, value: Any) -> Any:
 def _patterns(fields: Fields, path: Path, value: str | list[str]) -> Any:
     for place, pattern in _each(path, value):
         _check_pattern(fields, place, pattern.removeprefix("!"))
+        if path[-1] == "writes" and posixpath.normpath(pattern).split("/")[0] in _SPEC_FILES:
+            message = f"{quoted(pattern)} names files that say what is run"
+            fields.fault("CF104", place, message, "no step may write what decides what is run")
     return fields.deep(path, [value] if isinstance(value, str) else value)
 
 
@@ -73,6 +78,12 @@ def _expect(fields: Fields, path: Path, value: dict[str, Any]) -> Any:
     for key in ("changed", "unchanged", "files"):
         for place, pattern in _each((*path, key), value.get(key, [])):
             _check_pattern(fields, place, pattern.removeprefix("!"))
+    return fields.deep(path, value)
+
+
+def _expand(fields: Fields, path: Path, value: dict[str, Any]) -> Any:
+    if "writes" in value:
+        _patterns(fields, (*path, "writes"), value["writes"])
     return fields.deep(path, value)
 
 
@@ -103,5 +114,6 @@ _READERS: Final[dict[str, Callable[[Fields, Path, Any], Any]]] = {
     "writes": _patterns,
     "pins": _patterns,
     "expect": _expect,
+    "expand": _expand,
 }
 """How the values of some keys are read; those of others are plain data with expressions in their texts."""

@@ -80,6 +80,8 @@ def load_workflow(root: str, name: str) -> Loaded:
     """
     loader = _Loader(root)
     read = loader.find("workflow", name)
+    if loader.hiding:
+        return loader.result(files=loader.hiding)
     if read is None or read.name != name:
         return load_project(root)
     used = loader.used([read])
@@ -123,6 +125,7 @@ class _Loader:
         self.user = user_folder()
         self.shipped = next((folder for folder in _SHIPPED if folder.is_dir()), None)
         self.document: Document | None = None
+        self.hiding: set[str] = set()  # files that keep a name from being looked up further back
         self.project = empty_project(str(self.root))
         self.built: list[Problem] = []
         place = Shelf(self.root, Origin.PROJECT)
@@ -132,7 +135,8 @@ class _Loader:
         self.paths = self.read_settings(self.own_shelf if is_settings else place)
         if mine is not None and not is_settings:
             self.own_shelf.read(FilePath(file or mine))
-        place.add(f for f in self.project_files(place) if f != mine)
+        settings = {self.root / name for name in PROJECT_FILES}
+        place.add(f for f in self.project_files(place) if f != mine and f not in settings)
         self.shelves = list(dict.fromkeys((self.own_shelf, place, *self.further_shelves())))
 
     def read_settings(self, shelf: Shelf) -> dict[str, list[str]]:
@@ -188,9 +192,16 @@ class _Loader:
             shelf.read_all()
 
     def find(self, kind: str, name: str) -> Read | None:
-        """What a name means: the first shelf that has it in any case decides."""
-        found = (shelf.find(kind, name) for shelf in self.shelves)
-        return next((read for read in found if read is not None), None)
+        """What a name means: the first shelf that has it in any case decides, or that may have it."""
+        for shelf in self.shelves:
+            read = shelf.find(kind, name)
+            if read is not None:
+                return read
+            hiding = shelf.hides(name) if name else None
+            if hiding is not None:
+                self.hiding.add(hiding)
+                return None
+        return None
 
     def used(self, reads: Iterable[Read]) -> set[str]:
         """The files of all that some documents name, and what those name; reads them.
@@ -221,7 +232,7 @@ class _Loader:
             agents=agents,
             teams=teams,
             places=tuple(str(place) for place in (self.root, self.user, self.shipped) if place is not None),
-            files=frozenset(files | set(PROJECT_FILES)),
+            files=frozenset(files | self.hiding | set(PROJECT_FILES)),
         )
         self.place_workflows(self.build("workflow", self.workflow))
         schedules: dict[str, Schedule] = self.build("schedule", _schedule)
@@ -292,7 +303,11 @@ class _Loader:
 
             found += check_crew(self.project, complete=complete)
         files = self.project.files | ({p.place.file for p in self.own_shelf.problems} if complete else set())
-        told = {problem for problem in found if problem.place.file in files}
+        told = {
+            problem
+            for problem in found
+            if problem.place.file in files or any(note.place.file in files for note in problem.notes)
+        }
         return tuple(sorted(told, key=lambda p: (p.place, p.rule, p.message)))
 
     def check_names(self, *, complete: bool) -> Iterator[Problem]:

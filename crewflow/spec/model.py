@@ -167,7 +167,7 @@ class Step:
         prompt: of a `PROMPT` step, unless it is in the file `prompt_file`.
         workflow: name of what a `CALL` step calls; else None.
         steps: those of a `GROUP`; else none.
-        context: `auto`, `none`, or the steps whose results come with a prompt.
+        context: `auto`, `none`, or the steps whose results come with a prompt; None for what the role says.
         agent: that of the step itself; `default_agent`: that of `defaults`.
         condition: the text of `if` without `${{ }}`; None when absent.
         matrix: axis -> values (or a template that yields them); None when absent.
@@ -198,7 +198,7 @@ class Step:
     agent: str | None
     default_agent: str | None
     model: str | None
-    context: str | tuple[str, ...]
+    context: str | tuple[str, ...] | None
     shell: str | tuple[str, ...]
     arguments: dict[str, Any]
     env: dict[str, Text]
@@ -217,7 +217,7 @@ class Step:
     artifacts: dict[str, tuple[Text, ...]]
     allow_failure: Any
     idempotent: bool
-    priority: int
+    priority: int | None
     estimate: float | None
     later: dict[str, Any]
 

@@ -63,7 +63,10 @@ def make_safe(
         raise fault_of("language", shell, next(iter(marks.values())))
     from crewflow.spec.shell.scan import scan  # noqa: PLC0415  # most scripts hold no expression
 
-    uses = scan(text, marks, shell, lambda placed: integer_paths(placed.expression))
+    try:
+        uses = scan(text, marks, shell, lambda placed: integer_paths(placed.expression))
+    except RecursionError:  # nested deeper than anybody writes: what cannot be read is refused
+        raise fault_of("unsure", "", next(iter(marks.values()))) from None
     return _Writer(script).write(text, marks, uses)
 
 

@@ -10,12 +10,14 @@ without what is faulty; nothing is built here, since what a document means depen
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from crewflow.errors import Place, Problem
+from crewflow.errors import Place, Problem, Severity
 from crewflow.spec.build import prune
 from crewflow.spec.kinds import kind_of
 from crewflow.spec.schema import check
@@ -63,6 +65,7 @@ class Shelf:
         self._root = root
         self._waiting: dict[FilePath, bytes | None] = {}
         self._order: dict[str, int] = {}
+        self._lost: dict[str, bytes] = {}  # files of which not every document could be read
         self.add(files)
 
     def add(self, files: Iterable[FilePath]) -> None:
@@ -91,6 +94,11 @@ class Shelf:
                 self._read(file, data)
         return next((r for r in self.reads if r.kind == kind and r.name.casefold() == wanted), None)
 
+    def hides(self, name: str) -> str | None:
+        """A file that may define a name and could not be read whole; then nothing else is meant by it."""
+        wanted = name.casefold().encode()
+        return next((file for file, data in self._lost.items() if wanted in data.lower()), None)
+
     def tell(self, problem: Problem) -> None:
         """Keep a problem."""
         self.problems.append(problem)
@@ -100,9 +108,11 @@ class Shelf:
         data = self._waiting.get(file)
         if data is None:
             try:
-                data = file.read_bytes()
+                data = _read_regular(file)
             except OSError as error:
-                self.problems.append(_unreadable(shown(file, self._root), error))
+                name = shown(file, self._root)
+                self.problems.append(_unreadable(name, error))
+                self._lost[name] = file.stem.encode()  # the only name that is known of it
                 self._waiting.pop(file, None)
                 return None
             self._waiting[file] = data
@@ -115,28 +125,38 @@ class Shelf:
         documents, problems = read_documents(shown(file, self._root), data)
         self.problems += problems
         known = {(p.place.line, p.place.column) for p in problems}
-        for document in documents:
-            self._take(document, known)
+        taken = [self._take(document, known) for document in documents]
+        if not all(taken) or any(problem.severity is Severity.ERROR for problem in problems):
+            self._lost[shown(file, self._root)] = data
 
-    def _take(self, document: Document, known: set[tuple[int, int]]) -> None:
-        """Check one document; faults at a place that has one already are not told again."""
+    def _take(self, document: Document, known: set[tuple[int, int]]) -> bool:
+        """Check one document, and keep it if it can be; faults at a place that has one are not told again."""
         kind, problem = kind_of(document)
         if kind is None:
             self.problems += [problem] if problem else []
-            return
+            return False
         faults = check(document, kind)
         self.problems += [
             f.problem for f in faults if (f.problem.place.line, f.problem.place.column) not in known
         ]
         paths = [path for fault in faults for path in fault.prune]
-        if () not in paths:
-            self.reads.append(Read(document, kind, prune(document.data, paths), self.origin))
+        if () in paths or ("name",) in paths:
+            return False
+        self.reads.append(Read(document, kind, prune(document.data, paths), self.origin))
+        return True
 
 
 def shown(file: FilePath, root: FilePath) -> str:
     """The path to show: relative to the project where the file lies in it; links are kept."""
     path = FilePath(os.path.abspath(file))
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+def _read_regular(file: FilePath) -> bytes:
+    """The content of a file; of a pipe or a device it could have no end. Raises OSError."""
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return file.read_bytes()
 
 
 def _unreadable(file: str, error: OSError) -> Problem:

@@ -60,6 +60,7 @@ def _step(fields: Fields, path: Path, given: dict[str, Any], defaults: Defaults)
     matrix, is_group, kind = get("matrix"), "steps" in given, _kind(given)
     has_outputs = "outputs" in given and kind is not None and not is_group  # else their form is not checked
     caution_step(fields, path, given)
+    _refuse_expressions(fields, path, given, ("shell", "python", "prompt_file"))
     return Step(
         id=str(path[-1]),
         path=path,
@@ -80,7 +81,7 @@ def _step(fields: Fields, path: Path, given: dict[str, Any], defaults: Defaults)
         agent=get("agent"),
         default_agent=defaults.agent,
         model=get("model"),
-        context=_context(fields, (*path, "context"), get("context", "auto")),
+        context=_context(fields, (*path, "context"), get("context")),
         shell=build_shell(get("shell"), defaults.shell),
         arguments=fields.deep((*path, "with"), given["with"]) if "with" in given else {},
         env=fields.texts((*path, "env"), given["env"]) if "env" in given else {},
@@ -99,7 +100,7 @@ def _step(fields: Fields, path: Path, given: dict[str, Any], defaults: Defaults)
         artifacts=_artifacts(fields, path, given["artifacts"]) if "artifacts" in given else {},
         allow_failure=_allow_failure(fields, (*path, "allow_failure"), get("allow_failure", False)),
         idempotent=get("idempotent", True),
-        priority=int(get("priority", 0)),
+        priority=whole(get("priority")),
         estimate=fields.duration((*path, "estimate", "duration"), get("estimate", {}).get("duration"), None),
         later=_default_limits(given, defaults) | build_later(fields, path, given, NOT_RUN["step"]),
     )
@@ -127,8 +128,8 @@ def _prompt_file(fields: Fields, path: Path, given: str | None) -> str | None:
     return given
 
 
-def _context(fields: Fields, path: Path, given: str | list[str]) -> str | tuple[str, ...]:
-    return given if isinstance(given, str) else _ids(fields, path, given)
+def _context(fields: Fields, path: Path, given: str | list[str] | None) -> str | tuple[str, ...] | None:
+    return given if given is None or isinstance(given, str) else _ids(fields, path, given)
 
 
 def _ids(fields: Fields, path: Path, given: str | list[str] | None) -> tuple[str, ...]:
@@ -218,6 +219,7 @@ def _output(fields: Fields, path: Path, name: str, given: str | dict[str, Any]) 
         return Output(name, given)
     word = given.get("type", "string")
     has_default = "default" in given
+    _refuse_expressions(fields, (*path, "outputs", name), given, ("from", "default"))
     if has_default:
         check_default(fields, (*path, "outputs", name, "default"), given["default"], {"type": word})
     origin = given.get("from", "output")
@@ -226,6 +228,13 @@ def _output(fields: Fields, path: Path, name: str, given: str | dict[str, Any]) 
         inside_project(fields, (*path, "outputs", name, "from"), file, "dist/version.txt")
     origin = "json" if origin == "json:" else origin
     return Output(name, word, origin, has_default, given.get("default"), given.get("description", ""))
+
+
+def _refuse_expressions(fields: Fields, path: Path, given: dict[str, Any], keys: tuple[str, ...]) -> None:
+    """Tell expressions where none is read, so that nobody takes their text for a value."""
+    for key in keys:
+        for place in _expressions((*path, key), given.get(key)):
+            fields.fault("CF110", place, f"expressions are not read in `{key}`", "write the value itself")
 
 
 def _artifacts(fields: Fields, path: Path, given: dict[str, Any]) -> dict[str, tuple[Text, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from crewflow.run.standing import walk
+from crewflow.run.standing import counts_as_task, walk
 from crewflow.run.states import RunState, TaskState
 from crewflow.state import codec
 from crewflow.state.records import GENERATION
@@ -115,8 +115,8 @@ class Story:
         return max(0.0, self.ended - self.taken_up)
 
     def counts(self) -> dict[str, int]:
-        """How many tasks are in each state that occurs, in the order of the states; no containers."""
-        counted = Counter(task.state for task in self.machine.tasks.values() if task.inner is None)
+        """How many tasks are in each state that occurs, in the order of the states: see `counts_as_task`."""
+        counted = Counter(task.state for task in self.machine.tasks.values() if counts_as_task(task))
         return {str(state): counted[state] for state in TaskState if counted[state]}
 
     def artifacts(self) -> list[dict[str, Any]]:

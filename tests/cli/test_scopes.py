@@ -311,3 +311,143 @@ def test_a_prompt_is_rendered_to_a_file_and_nothing_else_is_written(project):
     assert {path.name for path in here.root.iterdir()} == before | {".crewflow"}
     given = next(task for task in here.status()["tasks"] if task["id"] == "ask")["outputs"]
     assert given == {"notes": "[scaffold: notes of ask]", "files": ["[scaffold: files of ask]"], "ok": False}
+
+
+def test_the_folder_of_a_group_is_asked_for_where_the_group_stands(project):
+    here = project(
+        """
+        steps:
+          l: {run: "echo '[\\"d1\\", \\"d2\\"]'", outputs: {v: {type: array, from: json}}}
+          g:
+            needs: l
+            for_each: "${{ steps.l.outputs.v }}"
+            cwd: "${{ item }}"
+            steps: {inner: {for_each: [x, y], run: 'basename "$PWD" >> ../log'}}
+        """
+    )
+    for name in ("d1", "d2", "x", "y"):
+        (here.root / name).mkdir()
+    done = here.run("apply", "-j", "1")
+
+    assert done.code == 0, done
+    assert here.lines("log") == ["d1", "d1", "d2", "d2"]
+
+
+def test_a_file_that_cannot_be_read_is_never_replaced_by_a_shipped_one(project):
+    here = project(
+        {
+            "crewflow.yaml": "kind: project\nname: p\n",
+            "workflows/r.yaml": "kind: workflow\nname: review\nsteps: {a: {run: echo mine}",
+        }
+    )
+    for words in (["plan", "review"], ["apply", "review", "-i", "goal=x"]):
+        done = here.run(*words)
+        assert done.code == 3
+        assert "workflows/r.yaml:3:8: error CF001" in done.err + done.out
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_called_as_a_workflow_and_is_no_file_is_told(project, kind):
+    here = project("steps: {a: {run: x}}\n")
+    odd = here.root / "workflows" / "odd.yaml"
+    {"folder": odd.mkdir, "link": lambda: odd.symlink_to("nowhere"), "pipe": lambda: os.mkfifo(odd)}[kind]()
+    done = here.run("validate")
+
+    assert done.code == 3
+    assert "workflows/odd.yaml:1:1: error CF012: the file cannot be read" in done.out
+
+
+def test_a_group_that_was_cut_short_by_ctrl_c_is_gone_on_with_though_its_failure_is_allowed(project, until):
+    here = project(
+        """
+        steps:
+          g:
+            allow_failure: true
+            steps:
+              a: {run: exit 1}
+              b: {run: 'echo b >> log; test -e go || exec sleep 600'}
+              c: {needs: b, run: 'echo c >> log'}
+          z: {needs: g, run: 'echo z >> log'}
+        """
+    )
+    running = here.start("apply", "-j", "2")
+    until(lambda: "b" in here.lines("log"), process=running)
+    os.kill(running.pid, signal.SIGINT)
+    assert running.wait(timeout=60) == 130
+    assert here.states()["g"] == "cancelled"
+    (here.root / "go").touch()
+    done = here.run("resume")
+
+    assert done.code == 0, done
+    assert here.lines("log") == ["b", "b", "c", "z"]
+
+
+def test_failure_is_true_in_a_group_under_finally(project):
+    here = project(
+        """
+        steps: {a: {run: exit 1}}
+        finally: {h: {steps: {x: {if: failure(), run: 'echo told >> log'}}}}
+        """
+    )
+    assert here.run("apply").code == 1
+    assert here.lines("log") == ["told"]
+
+
+def test_an_agent_of_the_project_called_scaffold_is_not_taken_for_ours(project):
+    here = project(
+        {
+            "workflows/w.yaml": "kind: workflow\nname: w\nteam: t\nsteps: {a: {role: r, prompt: hi, writes: [src]}}\n",
+            "teams/t.yaml": "kind: team\nname: t\nroles: {r: {description: x, access: workspace_write}}\n",
+            "agents/scaffold.yaml": (
+                "kind: agent\nname: scaffold\nbin: touch\nargv: ['{bin}', ran]\n"
+                "access: {read_only: [], workspace_write: []}\noutput: {format: text, result: {get: /text}}\n"
+            ),
+        }
+    )
+    done = here.run("apply")
+
+    assert done.code == 3
+    assert "agent `scaffold` is not available in this version" in done.err + done.out
+    assert "`writes` is not available in this version" in done.err + done.out
+
+
+def test_a_role_that_is_told_nothing_gets_no_results(project):
+    here = project(
+        {
+            "workflows/w.yaml": "kind: workflow\nname: w\nteam: t\nsteps:\n  l: {run: echo SECRET}\n  p: {needs: l, role: r, prompt: hi}\n",
+            "teams/t.yaml": "kind: team\nname: t\nroles: {r: {description: x, context: none}}\n",
+        }
+    )
+    assert here.run("apply").code == 0
+    (prompt,) = here.root.glob(".crewflow/runs/*/tasks/p/1/prompt.md")
+    assert "SECRET" not in prompt.read_text()
+
+
+def test_a_call_that_fails_by_its_inputs_is_counted(project):
+    here = project(
+        """
+        steps:
+          l: {run: "echo '[3]'", outputs: {v: {type: array, from: json}}}
+          call: {needs: l, workflow: inner, with: {words: "${{ steps.l.outputs.v }}"}}
+        """.replace("\n        ", "\n")
+        + INNER
+    )
+    assert here.run("apply", "w").code == 1
+    assert here.status()["counts"] == {"succeeded": 1, "failed": 1, "skipped": 2}
+
+
+def test_refused_keys_are_told_where_they_are_written(project):
+    here = project(
+        {
+            "crewflow.yaml": "kind: project\nname: p\ndefaults: {total_timeout: 1h}\nredact: [x]\n",
+            "workflows/w.yaml": "kind: workflow\nname: w\nsteps:\n  a:\n    writes: [src]\n    run: echo\n  b:\n    writes: [lib]\n    run: echo\n",
+        }
+    )
+    done = here.run("apply")
+
+    assert done.code == 3
+    places = [
+        line.split(" error")[0] for line in (done.err + done.out).splitlines() if " error CF102" in line
+    ]
+    assert {"workflows/w.yaml:5:5:", "workflows/w.yaml:8:5:", "crewflow.yaml:4:1:"} <= set(places)
+    assert "scaffold" not in done.err + done.out

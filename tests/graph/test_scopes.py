@@ -62,7 +62,7 @@ def test_a_group_with_a_fan_out_is_a_chain_for_each_leg():
     assert step(made, "ship").needs == ("test",)
     assert task(made, "test[3.11]").kind is Kind.GROUP
     assert task(made, "test[3.11]/lint").script_env == {"CREWFLOW_EXPR_1": "3.11"}
-    assert task(made, "test[3.11]/lint").cwd == "py3.11"
+    assert (task(made, "test[3.11]").cwd, task(made, "test[3.11]/lint").cwd) == ("py3.11", "")
 
 
 def test_a_group_outlives_the_way_to_a_file_and_back():
@@ -386,3 +386,61 @@ def test_calls_within_fan_outs_within_calls_are_bounded():
 )  # fmt: skip
 def test_keys_whose_running_comes_later_are_checked_now(text, problem):
     assert said(text) == [problem]
+
+
+def test_calls_are_nested_to_a_bound_and_no_further():
+    chain = [f"kind: workflow\nname: w{n}\nsteps: {{a: {{workflow: w{n + 1}}}}}\n" for n in range(300)]
+    last = "kind: workflow\nname: w300\nsteps: {a: {run: x}}\n"
+    found, made = several(*chain, last)
+
+    assert found == ["3:23 CF309 calls are nested more than 50 deep: w1 -> w2 -> w3 -> ..."]
+    with pytest.raises(SpecError):
+        made()
+    assert several(*chain[260:], last)[0] == []
+
+
+def test_calls_that_double_at_each_level_are_refused_before_they_are_made():
+    levels = [
+        f"kind: workflow\nname: w{n}\nsteps: {{a: {{workflow: w{n + 1}}}, b: {{workflow: w{n + 1}}}}}\n"
+        for n in range(40)
+    ]
+    _, made = several(*levels, "kind: workflow\nname: w40\nsteps: {a: {run: x}}\n")
+
+    with pytest.raises(SpecError) as caught:
+        made()
+    assert "more than 200,000 tasks" in caught.value.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ("{words: [p, 1]}", "words"),
+        ("{words: [p], label: null}", "label"),
+        ("{words: '${{ steps.a.outputs.n }}'}", "words"),
+    ],
+)
+def test_values_of_a_call_are_checked_without_the_inputs_of_the_run(arguments, name):
+    (found,) = several(caller(arguments), INNER)[0]
+
+    assert f" CF215 input `{name}` of workflow `inner` " in found
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "f: {approval: {message: x}}",
+        "f: {steps: {g: {approval: {message: x}}}}",
+        "f: {workflow: asks}",
+    ],
+)
+def test_nobody_is_asked_under_finally(step):
+    asks = "kind: workflow\nname: asks\nsteps: {g: {approval: {message: x}}}\n"
+    found, _ = several(f"kind: workflow\nname: w\nsteps: {{a: {{run: x}}}}\nfinally: {{{step}}}\n", asks)
+
+    assert [one.split()[1] for one in found] == ["CF311"]
+
+
+def test_a_priority_of_zero_inside_a_group_is_its_own():
+    made = plan("steps: {g: {priority: 5, steps: {a: {run: x, priority: 0}, b: {run: x}}}}")
+
+    assert {one.id: one.priority for one in made.tasks} == {"g": 5, "g/a": 0, "g/b": 5}

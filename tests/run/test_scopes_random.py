@@ -459,7 +459,7 @@ class Watch:
             assert self._is_closed(step)
         if kind == "enclosing":
             container = step.within
-            assert cause.step == self.step_of(container).id
+            assert cause.step == container
             assert self.state(container) not in NOT_STARTED
         if self.is_container(ended.task):
             self._check_container(ended)
@@ -480,7 +480,8 @@ class Watch:
             assert FAILED in ends or run.error is not None
             assert run.task.allow_failure is not True
         else:
-            assert FAILED not in ends or ended.cause.kind != "cancelled"
+            kept = run.task.allow_failure is not False and run.inner.cut
+            assert FAILED not in ends or ended.cause.kind != "cancelled" or kept
 
     def _is_in(self, name, container):
         return any(step.within == container for step in self._path(self.step_of(name)))
@@ -884,7 +885,7 @@ class Language:
                 self.ends[step] = legs
                 return [legs]
         names = leg_names(step, legs)
-        self.ends |= {name: self.of_task(part, step, name) for name in names}
+        self.ends |= {name: self.of_task(part, name) for name in names}
         return [self.ends[name] for name in names]
 
     def unfold(self, part, step):
@@ -897,15 +898,15 @@ class Language:
             return failed("start")
         return End(SKIPPED, Cause("condition")) if given_legs.legs is None else len(given_legs.legs)
 
-    def of_task(self, part, step, name):
+    def of_task(self, part, name):
         end = self.decide(part, name)
         if part.kind not in CONTAINERS:
             return attempts_of(part, name, self.fates) if end is None else end
         if end is None and part.declared and self.fates.inputs(name).error is not None:
-            self.enclose(part, step, name, End(FAILED))
+            self.enclose(part, name, End(FAILED))
             return self.close(part, name, failed("start"))
         if end is not None:
-            self.enclose(part, step, name, end)
+            self.enclose(part, name, end)
             return end
         inner = Language(part.inside, f"{name}/", self.fates, self.ends)
         return self.close(part, name, inner.together(part, name))
@@ -947,16 +948,16 @@ class Language:
             allowed = part.allow
         return End(SUCCEEDED, outcome=Outcome.FAILED) if allowed else end
 
-    def enclose(self, part, step, name, end):
+    def enclose(self, part, name, end):
         """All that is inside a container which never opens ends with it."""
-        root = end.cause.root if end.cause and end.cause.root else step
-        inner = End(SKIPPED, Cause("enclosing", step, root), end.tainted and end.state is SKIPPED)
+        root = end.cause.root if end.cause and end.cause.root else name
+        inner = End(SKIPPED, Cause("enclosing", name, root), end.tainted and end.state is SKIPPED)
         for one in part.inside:
             inner_step = f"{name}/{one.id}"
             for task in [inner_step] if one.legs == GIVEN else leg_names(inner_step, one.legs):
                 self.ends[task] = inner
                 if one.legs != GIVEN:
-                    self.enclose(one, inner_step, task, inner)
+                    self.enclose(one, task, inner)
 
     def skip(self, part):
         return End(SKIPPED, self.first_cause(part), any(self.of_step(need).tainted for need in part.needs))

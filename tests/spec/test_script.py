@@ -270,3 +270,11 @@ def test_however_quotes_are_nested_a_value_is_refused_or_exact(
         return
     output, error = run(shell, script, value, tmp_path_factory.mktemp("nested"))
     assert output == f"<{printed}>\n".replace("§", value), (script, error)
+
+
+@pytest.mark.parametrize("opening", ["$((", "${a:-", "$(", "`"])
+def test_a_script_that_is_nested_without_end_is_refused(opening):
+    script = opening * 20_000 + " ${{ inputs.x }}"
+
+    with pytest.raises(ExpressionFault):
+        make_safe(script, "sh", lambda _: False)
