@@ -57,8 +57,17 @@ def _apply(
 
     state = open_state(project)
     with crewed(console, project, state, jobs or os.cpu_count() or 1, keeper) as crew:
+        crew.notes = _notes(plan)
         begin_run(plan, crew.setting)
         return int(crew.finish())
+
+
+def _notes(plan: Plan) -> tuple[str, ...]:
+    """What a person has to know of a run before it: that prompts are written down, and nobody is asked."""
+    patterns = [task for step in plan.steps if step.unfold is not None for task in step.unfold.tasks]
+    if not any(task.agent for task in (*plan.tasks, *patterns)):
+        return ()
+    return ("note: agent `scaffold` asks nobody; prompts are written to `prompt.md` beside the logs",)
 
 
 def _prepare(folder: str, workflow: str | None, inputs: Inputs, on_failure: str | None) -> tuple[str, Plan]:

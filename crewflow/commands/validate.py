@@ -18,14 +18,17 @@ from crewflow.report.words import plural
 from crewflow.spec.find import PROJECT_FILES
 from crewflow.spec.ignore import apply_ignores
 from crewflow.spec.load import load_file, load_own
+from crewflow.spec.origin import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from crewflow.errors import Problem
     from crewflow.report.console import Console
+    from crewflow.spec.crew import Agent, Team
     from crewflow.spec.ignore import Ignored
     from crewflow.spec.model import Project
+    from crewflow.spec.schedules import Schedule
 
     Loaded = tuple[Project, tuple[Problem, ...]]
 
@@ -52,7 +55,7 @@ def run(
         quiet=console.quiet,
         color=console.has_color(sys.stdout),
     )
-    _show(console, form, checked, sum(len(project.workflows) for project, _ in loaded))
+    _show(console, form, checked, _counted(loaded))
     return int(ExitCode.INVALID if checked.failing else ExitCode.DONE)
 
 
@@ -118,10 +121,32 @@ def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def _files(root: str, loaded: Sequence[Loaded]) -> Iterator[str]:
     """The files that were read; those that have problems need not be among them."""
     yield from (name for name in PROJECT_FILES if os.path.isfile(os.path.join(root, name)))
-    yield from (workflow.source.file for project, _ in loaded for workflow in project.workflows.values())
+    for project, _ in loaded:
+        yield from (workflow.source.file for workflow in project.workflows.values())
+        yield from (one.source.file for one in _others(project))
 
 
-def _show(console: Console, form: str, checked: Checked, workflows: int) -> None:
+def _others(project: Project) -> Iterator[Agent | Team | Schedule]:
+    """The teams, agents and schedules that were checked."""
+    others: tuple[Agent | Team | Schedule, ...] = (
+        *project.teams.values(),
+        *project.agents.values(),
+        *project.schedules.values(),
+    )
+    for one in others:
+        if one.origin is Origin.PROJECT and one.source.file in project.files:
+            yield one
+
+
+def _counted(loaded: Sequence[Loaded]) -> str:
+    """How much was checked, in words."""
+    workflows = sum(len(project.workflows) for project, _ in loaded)
+    others = sum(1 for project, _ in loaded for _ in _others(project))
+    counted = [plural(workflows, "workflow")] if workflows or not others else []
+    return " and ".join([*counted, *([plural(others, "other document")] if others else [])])
+
+
+def _show(console: Console, form: str, checked: Checked, counted: str) -> None:
     shown = written(form, checked)
     if form != "text":
         write_data(f"{shown}\n".encode("utf-8", "backslashreplace") if shown else b"")
@@ -129,6 +154,6 @@ def _show(console: Console, form: str, checked: Checked, workflows: int) -> None
         console.data(shown)
     elif not checked.problems and not checked.quiet:
         told = count((), len(checked.ignored))
-        console.talk(f"{plural(workflows, 'workflow')} checked: no faults{', ' if told else ''}{told}")
+        console.talk(f"{counted} checked: no faults{', ' if told else ''}{told}")
     if form == "text" and checked.shown.problems and flag(os.environ.get("GITHUB_ACTIONS", "")):
         console.talk(written("github", checked.shown))  # the runner reads both streams

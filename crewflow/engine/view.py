@@ -82,7 +82,7 @@ class View:
         """What a step that a task names gave: its result and its outputs; None where there is none."""
         scope = self._machine.tasks[task.id].step.scope
         found = [self._step_value(scope, [name, fact]) for fact in ("result", "outputs")]
-        result, outputs = (None if value is UNDEFINED else value for value in found)
+        result, outputs = (None if _says_nothing(value) else value for value in found)
         return result, outputs
 
     def _inside(self, scope: ScopeRun) -> Callable[[Keys], Any]:
@@ -231,6 +231,13 @@ def _given_or_nothing(view: View, container: TaskRun) -> dict[str, Any]:
         return view.given_by(container)
     except RenderError:
         return {}
+
+
+def _says_nothing(value: Any) -> bool:
+    """Whether a value is nothing, or a list over legs of which none gave anything."""
+    if isinstance(value, list):
+        return all(map(_says_nothing, value))
+    return value is UNDEFINED or value is None or value == {}
 
 
 def _whole(declared: dict[str, Any] | None, value: Any) -> Any:

@@ -60,6 +60,8 @@ def called_inputs(
 def _check_call(project: Project, workflow: Workflow, types: Types, step: Step, findings: Findings) -> None:
     path = (*step.path, "workflow")
     called = project.workflow(step.workflow or "")
+    if called is None and ("workflow", step.workflow) in project.unreadable:
+        return
     if called is None:
         known = [*project.workflows, *project.shipped]
         hint = findings.hint("", step.workflow, known, None, besides=workflow.name)

@@ -91,7 +91,8 @@ def _skill(project: Project, name: str) -> str | None:
 
 
 def _check_team(project: Project, workflow: Workflow, findings: Findings) -> Team | None:
-    if workflow.team is None or workflow.team in project.teams:
+    unreadable = ("team", workflow.team) in project.unreadable
+    if workflow.team is None or workflow.team in project.teams or unreadable:
         return project.teams.get(workflow.team or "")
     hint = findings.hint("", workflow.team, project.teams, None)
     message = f"workflow `{workflow.name}` has unknown team `{workflow.team}`"

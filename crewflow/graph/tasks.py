@@ -12,7 +12,7 @@ from crewflow.graph.declared import is_fan_out
 from crewflow.graph.occurrences import condition_of
 from crewflow.graph.plan import Condition, Task, in_order
 from crewflow.spec.expression import ExpressionFault
-from crewflow.spec.model import CONTAINERS, Kind
+from crewflow.spec.model import CONTAINERS, Kind, Retry
 from crewflow.spec.script import SafeScript, make_safe
 from crewflow.spec.template import Placed, Template, split_text
 
@@ -75,6 +75,7 @@ class TaskMaker:
         self._weight = weight
         self._whose = whose
         self._condition = condition_of(step)
+        self._holds = step.kind in CONTAINERS  # `timeout` and `retry` of `defaults` are for what is inside
         self._placed: list[Placed] = []
         self._safe = self._safe_script()
         self._keeps = is_read or any(output.origin.startswith(_READS_STDOUT) for output in step.outputs)
@@ -98,9 +99,9 @@ class TaskMaker:
             condition=self._condition_kind(),
             condition_text=step.condition,
             context=context,
-            timeout=values.seconds((*path, "timeout"), step.timeout),
+            timeout=None if self._holds else values.seconds((*path, "timeout"), step.timeout),
             grace=values.seconds((*path, "grace"), step.grace),
-            retry=step.retry,
+            retry=Retry() if self._holds else step.retry,
             outputs=self._outputs,
             artifacts=in_order(self._artifacts(values)) if step.artifacts else {},
             allow_failure=values.boolean((*path, "allow_failure"), step.allow_failure),

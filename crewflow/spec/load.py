@@ -126,6 +126,7 @@ class _Loader:
         self.shipped = next((folder for folder in _SHIPPED if folder.is_dir()), None)
         self.document: Document | None = None
         self.hiding: set[str] = set()  # files that keep a name from being looked up further back
+        self.unreadable: set[tuple[str, str]] = set()  # and those names, with their kinds
         self.project = empty_project(str(self.root))
         self.built: list[Problem] = []
         place = Shelf(self.root, Origin.PROJECT)
@@ -200,6 +201,7 @@ class _Loader:
             hiding = shelf.hides(name) if name else None
             if hiding is not None:
                 self.hiding.add(hiding)
+                self.unreadable.add((kind, name))
                 return None
         return None
 
@@ -233,6 +235,7 @@ class _Loader:
             teams=teams,
             places=tuple(str(place) for place in (self.root, self.user, self.shipped) if place is not None),
             files=frozenset(files | self.hiding | set(PROJECT_FILES)),
+            unreadable=frozenset(self.unreadable),
         )
         self.place_workflows(self.build("workflow", self.workflow))
         schedules: dict[str, Schedule] = self.build("schedule", _schedule)

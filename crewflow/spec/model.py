@@ -255,6 +255,7 @@ class Project:
         root: absolute path of the project folder.
         shipped: further workflows that a name can mean: the user's, and those that come with crewflow.
         ignore: warnings that do not count.
+        unreadable: kinds and names that a file may define which cannot be read; that has been told.
         teams, agents, schedules: what each name means here, wherever it was found.
         places: absolute paths of the folders where names are looked up, in order.
         files: the files that all this is about, as shown to the user; problems of others are not told.
@@ -271,6 +272,7 @@ class Project:
     later: dict[str, Any] = field(default_factory=dict)
     ignore: tuple[Ignore, ...] = ()
     source: Source | None = None
+    unreadable: frozenset[tuple[str, str]] = frozenset()
     teams: dict[str, Team] = field(default_factory=dict)
     agents: dict[str, Agent] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)

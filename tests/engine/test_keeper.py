@@ -1,5 +1,6 @@
 """What is left when something is killed: nothing, and the survivors know it."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -241,15 +242,22 @@ def test_keeper_and_workers_hold_nothing_of_the_callers(tmp_path, local):
         executor.warm(2)
         until(lambda: all(worker.pid for worker in executor._workers.values()), executor)
         for pid in [executor._keeper.pid, *(worker.pid for worker in executor._workers.values())]:
-            held = {os.path.realpath(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
-            assert not any(str(tmp_path) in name for name in held)
+            assert not any(str(tmp_path) in link for link in _links(pid))
             until(lambda pid=pid: len(_sockets(pid)) == 1)  # its own, and no sibling's
         executor.close()
 
 
 def _sockets(pid) -> list[str]:
-    links = (os.path.realpath(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
-    return [link for link in links if "socket" in link]
+    return [link for link in _links(pid) if "socket" in link]
+
+
+def _links(pid) -> list[str]:
+    """What the descriptors of a process lead to; one may be closed while they are looked at."""
+    found = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return found
 
 
 def test_the_lock_is_held_until_the_last_process_is_gone(tmp_path, make, local):

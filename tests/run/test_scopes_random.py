@@ -849,8 +849,11 @@ def expected(steps, fates):
 class Language:
     """The rules for the steps of one scope; each step asks for those before it, and containers for theirs."""
 
-    def __init__(self, steps, prefix, fates, ends):
+    def __init__(self, steps, prefix, fates, ends, *, failed_before=False):
         self.parts = {part.id: part for part in steps}
+        self.failed_before = (
+            failed_before  # it is in a group under `finally`, and something outside that failed
+        )
         self.prefix = prefix
         self.fates = fates
         self.ends = ends
@@ -908,7 +911,8 @@ class Language:
         if end is not None:
             self.enclose(part, name, end)
             return end
-        inner = Language(part.inside, f"{name}/", self.fates, self.ends)
+        before = part.kind is Kind.GROUP and self.failed_outside(part)
+        inner = Language(part.inside, f"{name}/", self.fates, self.ends, failed_before=before)
         return self.close(part, name, inner.together(part, name))
 
     def decide(self, part, name):
@@ -974,8 +978,14 @@ class Language:
     def failure(self, part):
         if any(self.of_step(before).tainted for before in (*part.needs, *part.after)):
             return True
+        return self.failed_outside(part)
+
+    def failed_outside(self, part):
+        """Whether a part stands under `finally`, maybe in a group, and something outside that has failed."""
+        if not part.final:
+            return self.failed_before
         main = [one.id for one in self.parts.values() if not one.final]
-        return part.final and any(end.state in BROKEN for name in main for end in self.tasks_of(name))
+        return any(end.state in BROKEN for name in main for end in self.tasks_of(name))
 
 
 def attempts_of(part, name, fates):
