@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from crewflow.errors import Note, Place, Problem, Severity
 from crewflow.spec.lines import MAX_FAULTS
 from crewflow.spec.suggest import nearest
-from crewflow.spec.words import quoted
+from crewflow.spec.words import in_one_line, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -59,6 +59,7 @@ class Findings:
             return
         self._paths.setdefault(key, set()).add(path)
         if key not in self._found:
+            message, hint = in_one_line(message), hint and in_one_line(hint)
             self._places.add(place)
             line = self._source.line_text(place.line)
             self._found[key] = Problem(rule, place, message, hint, severity, notes, line)

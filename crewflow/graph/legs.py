@@ -17,6 +17,7 @@ from crewflow.graph.fanout import (
     value_text,
 )
 from crewflow.graph.plan import in_order
+from crewflow.spec.words import quoted
 
 if TYPE_CHECKING:
     from crewflow.graph.fanout import Leg
@@ -89,7 +90,7 @@ def _is_axis(name: str, axes: list[str], matrix: Path, path: Path, findings: Fin
         return True
     if not findings.is_written((*matrix, name)):
         hint = findings.hint("", name, axes, None)
-        message = f"`exclude` names `{name}`, which is no axis of this matrix"
+        message = f"`exclude` names {quoted(name)}, which is no axis of this matrix"
         findings.tell("CF307", path, message, hint, at=findings.key_place(path))
     return False
 
@@ -102,7 +103,7 @@ def _tell_doubled(path: Path, axes: Axes, findings: Findings) -> bool:
         for index, value in enumerate(values):
             text = value_text(value)
             if fold_label(text) in seen:
-                message = f"two values of `{axis}` read the same: `{text}`"
+                message = f"two values of `{axis}` read the same: {quoted(text)}"
                 hint = "tasks are told apart by their values, upper and lower case alike"
                 findings.tell("CF306", (*path, axis, index), message, hint)
                 doubled = True
@@ -114,7 +115,7 @@ def _clashes(step: Step, path: Path, legs: list[Leg], findings: Findings) -> boo
     label = clash(legs)
     if label is None:
         return False
-    message = f"two tasks of step `{step.id}` would be called `{step.id}[{label}]`"
+    message = f"two tasks of step `{step.id}` would be called {quoted(f'{step.id}[{label}]')}"
     hint = "tasks are called by their values; make these differ"
     findings.tell("CF306", path, message, hint, at=findings.key_place(path))
     return True
@@ -127,6 +128,8 @@ def _warn_of_idle_rules(step: Step, path: Path, axes: Axes, findings: Findings) 
         for name, value in rule.items():
             if reading(value) not in known[name]:
                 place = (*path, "exclude", index, name)
-                message = f"`{value_text(value)}` is no value of `{name}`, so this leaves nothing out"
+                message = (
+                    f"{quoted(value_text(value))} is no value of {quoted(name)}, so this leaves nothing out"
+                )
                 hint = findings.hint("", value_text(value), [value_text(one) for one in axes[name]], None)
                 findings.tell("CF308", place, message, hint, severity=Severity.WARNING)

@@ -77,6 +77,8 @@ def _check_shown(scope: Scope, step: Step) -> None:
     """Tell the references that a gate shows and that do not exist: each is an expression without `${{ }}`."""
     for index, text in enumerate(step.later.get("approval", {}).get("show", [])):
         path = (*step.path, "approval", "show", index)
+        if not isinstance(text, str):
+            continue  # it was written with `${{ }}`, and is looked at like any other
         try:
             expression = parse_expression(text)
         except ExpressionFault as fault:

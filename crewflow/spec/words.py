@@ -203,6 +203,11 @@ def quoted(text: str) -> str:
     return "`" + "".join(c if c.isprintable() else _escape(c) for c in short) + "`"
 
 
+def in_one_line(text: str) -> str:
+    """Text without control characters, which a name in it may have brought."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
 def kind_of_value(value: Any) -> str:
     """What a value is, for the end of "must be a number, not ..."."""
     if isinstance(value, dict):

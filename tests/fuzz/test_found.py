@@ -10,6 +10,15 @@ FOUND = {
     "a pattern with a set that may mean another one day": (
         'kind: workflow\nname: w\nsteps: {a: {run: b}}\ninputs: {a: {pattern: "[[a]--b]", default: a}}\n'
     ),
+    "a value of two lines that an exclusion names": (
+        "kind: workflow\nname: w\nsteps:\n  t: {run: x, matrix: {e: [a], exclude: [{e: 'a\n\n  b'}]}}\n"
+    ),
+    "a gate that shows an expression": (
+        "kind: workflow\nname: w\nsteps: {c: {approval: {show: ['${{inputs.e}}']}}}\n"
+    ),
+    "a prompt file of two lines": (
+        'kind: workflow\nname: w\nteam: default\nsteps: {c: {role: critic, prompt_file: "a\\nb"}}\n'
+    ),
     "a key twice whose text is of two lines": 'kind: workflow\nname: w\n"x-a\\n": 1\n"x-a\\n": 2\n',
 }
 
